@@ -47,10 +47,7 @@ const MIN_SWEPT = 64;
 const PARALLELISM = 16;
 /** Ended jobs that are remembered; about as many as there are records. */
 const MAX_KNOWN = 4096;
-/**
- * Milliseconds between two looks at a job of another process, growing from the first value to the second.
- * After the second, jobs of this process are looked at even without a report.
- */
+/** Milliseconds between two looks at a job, growing from the first value to the second. */
 const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 1000;
 /** Failed jobs whose causes are remembered. */

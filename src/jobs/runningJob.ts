@@ -1,7 +1,4 @@
-/**
- * A job that this process runs, under the lock of the job's directory. Once a second it writes the progress,
- * looks for a request to cancel, and checks that the lock is still held.
- */
+/** A job that this process runs under a lock, which it checks every second with requests to cancel. */
 
 import type { Limit } from "../async/parallel.js";
 import { clearInterval, letProcessEnd, performance, setInterval } from "../async/timers.js";

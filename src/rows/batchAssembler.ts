@@ -1,7 +1,4 @@
-/**
- * Decodes pages when their turn comes, or has threads decode them ahead, and cuts the columns into batches. A
- * batch never crosses a page of any of its columns, so columns can be views of the bytes read.
- */
+/** Decodes pages, in turn or ahead in threads, and cuts batches that cross no page of any column. */
 
 import type { Column } from "../arrow/columns/column.js";
 import { columnBytes } from "../arrow/columns/columnBytes.js";
@@ -177,11 +174,7 @@ export class BatchAssembler {
     );
   }
 
-  /**
-   * Makes the page with the next row current in every leaf. Works leaf by leaf: only decoding a page shows
-   * how much memory it takes, and the next page then has to wait for room. Returns false if a page is still
-   * missing, and at the end of the span.
-   */
+  /** Makes the pages with the next row current, leaf by leaf; false if one is missing, and at the end. */
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
     await yieldToEventLoop();

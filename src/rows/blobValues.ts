@@ -50,7 +50,7 @@ export async function* readBlobBatches(
   plan: LeafPlan,
   rows: DescribedRows,
   { batchBytes = BATCH_BLOB_BYTES, memory }: { readonly batchBytes?: number; readonly memory?: MemoryShare },
-): AsyncGenerator<BlobRows, void, undefined> {
+): AsyncGenerator<BlobRows> {
   const waiting = [{ rows, firstRow: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { firstRow } = next;

@@ -1,7 +1,4 @@
-/**
- * Plans which leaves of stored columns are read, and assembles the wanted columns from them. A wanted column
- * is any field of a schema, however deep. Pure.
- */
+/** Plans which leaves are read, and assembles the wanted columns, which may be any fields. Pure. */
 
 import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
 import { jsonTextColumn } from "../arrow/columns/json.js";

@@ -16,11 +16,7 @@ export interface ReadAhead {
 /** For consumers that may drop each batch before the next. */
 export const STREAMED: ReadAhead = { groupBytes: 16 * 1024 * 1024, windowBytes: 48 * 1024 * 1024 };
 
-/**
- * For consumers that keep every batch: reading ahead then only takes their memory a little earlier. The
- * garbage collector marks the whole heap after some 64 MiB of new buffers; reads of about that size keep it
- * from running between two reads.
- */
+/** For consumers that keep every batch: large reads, so that the garbage collector runs between them. */
 export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 * 1024 * 1024 };
 
 /** Bounds for memory that is read into again: about as much as stays in a processor's caches. */

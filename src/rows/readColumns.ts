@@ -27,10 +27,7 @@ import type { RowSpan } from "./openColumns.js";
 import { type ReadAhead, TransientReadAhead } from "./readAhead.js";
 import { type RowPositions, slicePositions } from "./rowPositions.js";
 
-/**
- * Maximum groups of pages read ahead, even if they are small. Data that is decoded soon after its read is
- * still in the processor's caches, and the garbage collector has less to move.
- */
+/** Maximum groups of pages read ahead: data decoded soon is still in the processor's caches. */
 const MAX_GROUPS_AHEAD = 16;
 
 export interface ReadOptions extends BatchBounds {
@@ -70,7 +67,7 @@ export async function* readColumns<Span extends RowSpan>(
   plan: LeafPlan,
   spans: AsyncIterable<Span> | Iterable<Span>,
   options: ReadOptions,
-): AsyncGenerator<RowBatch<Span>, void, undefined> {
+): AsyncGenerator<RowBatch<Span>> {
   const { memory, signal } = options;
   const readAhead =
     options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
@@ -203,7 +200,7 @@ const endOf = (tasks: readonly PageTask[]): number =>
 async function* pageGroups<Span extends RowSpan>(
   spans: AsyncIterable<Span> | Iterable<Span>,
   readAhead: ReadAhead,
-): AsyncGenerator<PageGroup<Span>, void, undefined> {
+): AsyncGenerator<PageGroup<Span>> {
   for await (const span of spans) {
     const tasks = pageTasks(span);
     let group: PageTask[] = [];
@@ -256,14 +253,6 @@ async function fetchGroup<Span>(
   const { scratch } = source;
   const arena = new Arena<ArrayBufferLike>(isShared ? scratch.shared : scratch);
   const memory = mayLend ? arena : "own";
-  const [only] = group.tasks;
-  if (group.tasks.every(({ file }) => file === only.file)) {
-    const rows =
-      group.tasks.length === 0
-        ? []
-        : await readPageRows(source, only.file, group.tasks, (fetched) => fetched, memory);
-    return { ...group, rows, arena };
-  }
   const byFile = new Map<DataFileMetadata, number[]>();
   for (const [index, task] of group.tasks.entries()) {
     const indexes = byFile.get(task.file);

@@ -1,7 +1,4 @@
-/**
- * Reads single rows of columns: only the parts of pages that hold the rows. A round of reads, the size of a
- * page and the result bound the memory.
- */
+/** Reads single rows of columns: only the parts of pages that hold them, in rounds of bounded bytes. */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";

@@ -1,7 +1,4 @@
-/**
- * Writes batches of rows to data files by a plan. The writer (file/writing) cuts pages and places blobs while
- * rows come. A failure removes the incomplete file.
- */
+/** Writes batches of rows to data files by a plan. A failure removes the incomplete file. */
 
 import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";

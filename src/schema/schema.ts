@@ -107,10 +107,7 @@ export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array
   };
 }
 
-/**
- * The flat form of a schema that a data file holds. A blob of version 2 appears as the descriptor that the
- * file stores. The members of a descriptor are not fields of the table and have no ids.
- */
+/** Flat schema that a data file holds. A blob of version 2 is a descriptor, whose members have no ids. */
 export function encodeFileSchema(fields: readonly TableField[]): Field[] {
   return encodeSchema(fields.map(describedField));
 }

@@ -1,11 +1,8 @@
-/**
- * Writes rows as data files of a table, batch by batch. The files are invisible until a manifest names them,
- * and are removed after any failure.
- */
+/** Writes rows as data files, which are invisible until a manifest names them. Removes them on failure. */
 
 import { isEmptyStruct } from "../arrow/columns/column.js";
 import { leafOf } from "../arrow/columns/spine.js";
-import type { ArrowInput } from "../arrow/exchange/input.js";
+import type { InputBatch } from "../arrow/exchange/input.js";
 import { ConcurrentModificationError, NamespaceError, UnsupportedError } from "../errors.js";
 import { sideFileDirectory } from "../file/blobs/blobDescriptors.js";
 import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
@@ -52,7 +49,7 @@ export interface WriteRowsOptions
 }
 
 /**
- * Writes all rows of `input`.
+ * Writes all rows.
  * @throws TableSchemaValidationError if a batch holds nulls in a column that is not nullable
  * @throws ConcurrentModificationError, TableGoneError if the directory is removed meanwhile
  */
@@ -60,7 +57,7 @@ export async function writeRows(
   disk: Disk,
   tableRoot: string,
   plan: ColumnPlan,
-  input: ArrowInput,
+  batches: AsyncIterable<InputBatch>,
   options: WriteRowsOptions,
 ): Promise<WrittenRows> {
   const { version, descriptor, memory, pool, within, expectedRows, lastPageBytes, scratch } = options;
@@ -98,7 +95,7 @@ export async function writeRows(
   };
   let files: WrittenFile[];
   try {
-    files = await writeFiles(plan, input.batches, { ...options, createFile });
+    files = await writeFiles(plan, batches, { ...options, createFile });
     if (names.length > 0) await disk.syncDirectory(directory);
   } catch (error) {
     // The caller gets the first error; a file that can't be removed is only an orphan.
@@ -142,10 +139,10 @@ export const writeTableRows = (
   { table, file }: OpenVersion,
   fields: readonly TableField[],
   plan: ColumnPlan,
-  input: ArrowInput,
+  batches: AsyncIterable<InputBatch>,
   options: Omit<WriteRowsOptions, "version" | "descriptor" | "within">,
 ): Promise<WrittenRows> =>
-  writeRows(table.disk, table.root, plan, input, {
+  writeRows(table.disk, table.root, plan, batches, {
     version: fileVersionOf(file),
     descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
     within: table.root,

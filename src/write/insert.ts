@@ -5,7 +5,7 @@
  */
 
 import type { Schema } from "apache-arrow";
-import { countedInput } from "../arrow/exchange/countedInput.js";
+import { countedBatches } from "../arrow/exchange/countedBatches.js";
 import { type InputBounds, openInput } from "../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import type { WorkerPool } from "../async/workerPool.js";
@@ -101,16 +101,22 @@ export async function insertRows(
     for (const path of options.key ?? []) resolveField(plan.fields, path);
     const isMade = (await options.beforeRows?.()) ?? options.unshared;
     isOurs = isNew && (isMade === true || (await table.disk.list(table.root))?.length !== 0);
-    const rows = await writeRows(table.disk, table.root, plan, countedInput(input, options.onRows), {
-      version,
-      descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
-      within: isNew ? undefined : table.root,
-      base: base?.file.manifest,
-      maxDecodedBytes: options.bounds?.maxBatchBytes,
-      memory: options.bounds?.memory,
-      pool: options.pool,
-      signal: options.signal,
-    });
+    const rows = await writeRows(
+      table.disk,
+      table.root,
+      plan,
+      countedBatches(input.batches, options.onRows),
+      {
+        version,
+        descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
+        within: isNew ? undefined : table.root,
+        base: base?.file.manifest,
+        maxDecodedBytes: options.bounds?.maxBatchBytes,
+        memory: options.bounds?.memory,
+        pool: options.pool,
+        signal: options.signal,
+      },
+    );
     const written = { plan, rows, schema: input.schema, options };
     inserted = await withFiles(
       () => rows.discard(),

@@ -1,11 +1,6 @@
-/**
- * Makes the next version of a table that is rewritten as a whole at every change: the new rows replace all
- * earlier ones, in one file, under the same schema. The table's settings and metadata stay.
- */
+/** Replaces all rows of a table, in one file, under the same schema, settings and metadata. */
 
-import type { Schema } from "apache-arrow";
 import type { Column } from "../arrow/columns/column.js";
-import type { ArrowInput } from "../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
 import type { LockLease } from "../io/lock/lease.js";
@@ -37,10 +32,12 @@ export async function rewriteTable(
   const { manifest, path } = base.file;
   const version = fileVersionOf(base.file);
   const fields = decodeSchema(manifest.fields, path);
-  const schema = arrowSchemaOf(fields);
-  const plan = planAppend(fields, schema, version);
+  const plan = planAppend(fields, arrowSchemaOf(fields), version);
   const columnPlan = rowCount <= MAX_PLAIN_ROWS ? uncompressed(plan) : plan;
-  const rows = await writeRows(disk, root, columnPlan, inputOf(schema, columns, rowCount), {
+  async function* batches() {
+    if (rowCount > 0) yield { columns: [...columns], rowCount };
+  }
+  const rows = await writeRows(disk, root, columnPlan, batches(), {
     version,
     descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
     within: root,
@@ -61,14 +58,4 @@ function uncompressed(plan: ColumnPlan): ColumnPlan {
   const metadata = new Map([["lance-encoding:compression", "none"]]);
   const columns = plan.columns.map((column) => ({ ...column, target: { ...column.target, metadata } }));
   return { ...plan, columns };
-}
-
-function inputOf(schema: Schema, columns: readonly Column[], rowCount: number): ArrowInput {
-  return {
-    schema,
-    batches: (async function* () {
-      if (rowCount > 0) yield { columns: [...columns], rowCount };
-    })(),
-    close: async () => undefined,
-  };
 }

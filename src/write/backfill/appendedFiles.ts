@@ -16,10 +16,7 @@ export class AppendedFiles {
     this.#through = version;
   }
 
-  /**
-   * Reads the transactions up to a version. Appends whose version is gone stay unknown; so do appended rows
-   * that were merged with others since, which lie in other files.
-   */
+  /** Reads the transactions up to a version. Appends of lost versions, or rows merged since, stay out. */
   async lookUpTo(
     { table, version }: Pick<OpenVersion, "table" | "version">,
     signal: AbortSignal,

@@ -149,7 +149,7 @@ async function* computedGroups(
   round: Pick<BackfillRound, "base" | "resolved" | "checkpoints"> & {
     readonly fragments: readonly DataFragment[];
   },
-): AsyncGenerator<OpenFragment[] | "conflict", void, undefined> {
+): AsyncGenerator<OpenFragment[] | "conflict"> {
   const { concurrency, commitFragments } = settings;
   const { fragments } = round;
   open.expect(fragments);

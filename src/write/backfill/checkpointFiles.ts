@@ -187,7 +187,7 @@ export class CheckpointFiles {
   }
 
   /** @throws CheckpointGoneError */
-  async *#readThere(path: string): AsyncGenerator<ComputedRows, void, undefined> {
+  async *#readThere(path: string): AsyncGenerator<ComputedRows> {
     try {
       yield* this.#read(path);
     } catch (error) {
@@ -215,7 +215,7 @@ export class CheckpointFiles {
     return parts.length === 0 ? null : concatWords(parts);
   }
 
-  async *#read(path: string): AsyncGenerator<ComputedRows, void, undefined> {
+  async *#read(path: string): AsyncGenerator<ComputedRows> {
     const source = this.#table.environment;
     const file = await source.openDataFileOnce(path);
     const { fields, file: columns } = columnsOfFile(file);
@@ -233,7 +233,7 @@ export class CheckpointFiles {
   }
 }
 
-async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBatch, void, undefined> {
+async function* batchesOf(rows: readonly ComputedRows[]): AsyncGenerator<InputBatch> {
   for (const { offsets, column } of rows) {
     const values = bytesOf(offsets);
     const length = offsets.length;

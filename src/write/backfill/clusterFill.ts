@@ -1,7 +1,4 @@
-/**
- * Has a cluster compute the values of fragments: plans tasks for rows without saved values, has the executor
- * run them, and reads the values from files of the table's directory. It trusts the files, not the reports.
- */
+/** Has a cluster compute the values of fragments. It trusts the saved files, not the reports. */
 
 import { InternalError, ServiceUnavailableError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -16,7 +13,7 @@ import { type BackfillCluster, runOnCluster } from "./clusterRun.js";
 import { ComputedValues } from "./computedValues.js";
 import { isConflict, missingRows } from "./fragmentValues.js";
 import type { ComputeFragments, OpenFragment, OpenFragments } from "./openFragments.js";
-import { selectedOffsets } from "./selectedOffsets.js";
+import { selectedOffsets } from "./resolvedBackfill.js";
 import { digestOf } from "./storedFields.js";
 
 /** A fragment, and the ids of its unfinished tasks. */
@@ -96,7 +93,7 @@ async function* endedTasks(
   cluster: BackfillCluster,
   fragments: OpenFragments,
   waiting: WaitingTasks,
-): AsyncGenerator<WaitingTask, void, undefined> {
+): AsyncGenerator<WaitingTask> {
   const { disk, root } = target.table;
   const { jobId } = control;
   // A cleanup recognises the directory by its name; an earlier run may have left one.

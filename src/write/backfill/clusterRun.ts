@@ -43,7 +43,7 @@ export async function* runOnCluster(
   tasks: readonly BackfillTask[],
   { name, executor, manifest, concurrency }: BackfillCluster,
   { jobId, root, directory, signal, onProgress }: ClusterRunOptions,
-): AsyncGenerator<TaskOutcome, void, undefined> {
+): AsyncGenerator<TaskOutcome> {
   const unreported = new Map(tasks.map((task) => [task.taskId, task]));
   const outcomes: TaskOutcome[] = [];
   const stop = new AbortController();

@@ -1,7 +1,4 @@
-/**
- * Computes a task of a backfill in a worker process of a cluster. The worker saves the values; the job's
- * process commits them.
- */
+/** Computes and saves a task of a backfill in a worker of a cluster. The job's process commits it. */
 
 import { Limit } from "../../async/parallel.js";
 import { lowerBound } from "../../bytes/search.js";
@@ -16,8 +13,7 @@ import { BatchSize, type BatchSizeBounds } from "./batchSize.js";
 import { CheckpointFiles } from "./checkpointFiles.js";
 import { columnWatch } from "./columnWatch.js";
 import { fragmentValues } from "./fragmentValues.js";
-import { type BackfillRequest, resolvedOn } from "./resolvedBackfill.js";
-import { selectedOffsets } from "./selectedOffsets.js";
+import { type BackfillRequest, resolvedOn, selectedOffsets } from "./resolvedBackfill.js";
 import { digestOf } from "./storedFields.js";
 
 /** Rows of a task, and digests of everything that their values depend on. */

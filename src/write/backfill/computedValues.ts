@@ -13,10 +13,7 @@ export interface ComputedValuesOptions {
   readonly checkpoints: CheckpointFiles;
   /** Milliseconds for which values may stay unsaved in memory. */
   readonly flushMs: number;
-  /**
-   * Maximum bytes of unsaved values, plus those that are being saved. A fragment with more saves half as much
-   * at a time, so that values are computed during a save.
-   */
+  /** Maximum bytes of unsaved values. Larger fragments save half as much at a time, while computing. */
   readonly maxUnsavedBytes: number;
   /** Called with an error that fails the whole work, before waiting for running calls. Aborts the signal. */
   readonly onFailure: (error: unknown) => void;

@@ -88,10 +88,7 @@ export class EarlyFile {
     this.#wake();
   }
 
-  /**
-   * Completes the file and adds it to others. Does nothing if the file was abandoned or has failed: the
-   * commit then writes the values, and meets the error if it persists.
-   */
+  /** Completes the file and adds it to others. If it was abandoned or failed, the commit writes one. */
   async handOver(files: ColumnFiles): Promise<void> {
     this.complete();
     if (this.#state === "givenUp" || this.#writing === null) return;
@@ -146,7 +143,7 @@ export class EarlyFile {
     }
   }
 
-  async *#rows(): AsyncGenerator<InputBatch, void, undefined> {
+  async *#rows(): AsyncGenerator<InputBatch> {
     for (;;) {
       if (this.#state === "givenUp") throw new Error("the file is not wanted any more");
       const [next] = this.#waiting;

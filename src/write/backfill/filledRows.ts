@@ -24,17 +24,14 @@ export interface FilledOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * Yields one value for each physical row of the fragment.
- * @param parts ascending; rows that were deleted since are skipped
- */
+/** Yields one value for each physical row of the fragment. */
 export async function* filledRows(
   source: FragmentSource,
   fragment: DataFragment,
   field: TableField,
   parts: readonly ComputedPart[],
   { nullStructs, signal }: FilledOptions,
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   // Parts don't overlap, so this number of rows means all rows.
   if (parts.reduce((sum, { rowCount }) => sum + rowCount, 0) === fragment.physicalRows) {
     yield* wholeRows(parts);
@@ -55,7 +52,7 @@ export async function* filledRows(
 }
 
 /** Yields the rows of parts that cover a whole fragment. */
-async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputBatch, void, undefined> {
+async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputBatch> {
   let next = 0;
   for await (const { offsets, column } of rowsOf(parts)) {
     const { length } = offsets;
@@ -72,7 +69,7 @@ async function* wholeRows(parts: readonly ComputedPart[]): AsyncGenerator<InputB
 async function* overlaid(
   batches: AsyncIterable<ScannedRows>,
   parts: readonly ComputedPart[],
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   const computed = new ComputedReader(parts);
   try {
     for await (const { columns, rowCount, places } of batches) {
@@ -88,7 +85,7 @@ async function* overlaid(
 
 /** Reads computed rows in the order of their offsets. */
 class ComputedReader {
-  readonly #rows: AsyncGenerator<ComputedRows, void, undefined>;
+  readonly #rows: AsyncGenerator<ComputedRows>;
   /** Rows that were read and not used up. */
   #current: ComputedRows | null = null;
   #next = 0;
@@ -134,10 +131,10 @@ class ComputedReader {
   }
 
   async close(): Promise<void> {
-    await this.#rows.return();
+    await this.#rows.return(undefined);
   }
 }
 
-async function* rowsOf(parts: readonly ComputedPart[]): AsyncGenerator<ComputedRows, void, undefined> {
+async function* rowsOf(parts: readonly ComputedPart[]): AsyncGenerator<ComputedRows> {
   for (const part of parts) yield* part.rows();
 }

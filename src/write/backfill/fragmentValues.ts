@@ -185,7 +185,7 @@ async function* inputBatches(
   { projection }: ResolvedBackfill,
   { fragment, rows }: Task,
   { batchSize, leastRows, signal }: ValuesOptions,
-): AsyncGenerator<InputRows, void, undefined> {
+): AsyncGenerator<InputRows> {
   let slot = 0;
   const batchOf = (columns: readonly Column[], count: number): InputRows => {
     slot += count;
@@ -199,7 +199,7 @@ async function* inputBatches(
   /** Rows that were read and are too few for a batch. */
   let rest: BatchRows | null = null;
   const scannedRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
-  for await (const read of readRows(source, projection, selection, signal, { scannedRows })) {
+  for await (const read of readRows(source, projection, selection, signal, scannedRows)) {
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;
     rest = null;

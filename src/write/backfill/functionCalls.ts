@@ -1,7 +1,4 @@
-/**
- * Calls a registered function for rows of a fragment: for a batch at once, or row by row. Failed calls are
- * repeated a few times. The thread yields between calls, however fast or slow they are.
- */
+/** Calls a registered function for batches or rows, repeats failed calls, and yields between calls. */
 
 import type { DataType, Schema, Vector } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";

@@ -195,11 +195,7 @@ const fixedLists = (items: FixedColumn, length: number, dimension: number): Fixe
 /** Stands for a value whose items were copied. */
 const COPIED = Symbol("copied");
 
-/**
- * Results of a function, row by row. Fixed-size lists that come as typed arrays are copied into the column's
- * items when they are added, before the function may reuse their memory. All other values are kept as they
- * are.
- */
+/** Results, row by row. Typed arrays of lists are copied at once: the function may reuse their memory. */
 export class RowResults {
   readonly #rowCount: number;
   /** Typed array of the items; null if arrays are not copied. */

@@ -1,7 +1,4 @@
-/**
- * Fragments of a backfill: which are filled, which are under way, and how many rows have values. A fragment
- * is open from its start until it is committed or abandoned.
- */
+/** Fragments of a backfill: filled ones, open ones, and how many rows have values. */
 
 import type { DataFragment } from "../../format/table.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
@@ -16,7 +13,7 @@ import type { ComputedValues } from "./computedValues.js";
 import { EarlyFile } from "./earlyFile.js";
 import type { FilledFile } from "./filledFiles.js";
 import { isConflict } from "./fragmentValues.js";
-import { selectedOffsets } from "./selectedOffsets.js";
+import { selectedOffsets } from "./resolvedBackfill.js";
 import { areStored } from "./storedFields.js";
 
 export interface OpenFragment extends Pick<FragmentToCommit, "id" | "content" | "early"> {

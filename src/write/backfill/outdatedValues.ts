@@ -24,8 +24,7 @@ import { type ColumnFiles, withoutFields } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../dataFiles.js";
 import type { ComputedPart, ComputedRows } from "./computedRows.js";
 import { filledRows } from "./filledRows.js";
-import type { ResolvedBackfill } from "./resolvedBackfill.js";
-import { selectedOffsets } from "./selectedOffsets.js";
+import { type ResolvedBackfill, selectedOffsets } from "./resolvedBackfill.js";
 import { areStored } from "./storedFields.js";
 
 const NULL_ROWS = 1024;
@@ -156,7 +155,7 @@ const nullsAt = (offsets: Uint32Array, layout: Layout): ComputedPart => ({
   first: offsets[0],
   last: offsets[offsets.length - 1],
   rowCount: offsets.length,
-  async *rows(): AsyncGenerator<ComputedRows, void, undefined> {
+  async *rows(): AsyncGenerator<ComputedRows> {
     for (let start = 0; start < offsets.length; start += NULL_ROWS) {
       const some = offsets.subarray(start, start + NULL_ROWS);
       yield { offsets: some, column: nullColumn(layout, some.length) };

@@ -8,7 +8,12 @@ import { bindNewColumn } from "../../expression/expression.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { type Filter, planFilter } from "../../query/filter/filter.js";
+import { selectedRows } from "../../query/filter/filteredRows.js";
+import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { unskipped } from "../../rows/rowPositions.js";
 import {
   type ColumnDeclaration,
   declarationOf,
@@ -236,4 +241,23 @@ function registeredFor(
     );
   }
   return owner;
+}
+
+/** Returns physical offsets of the rows of a fragment that a filter selects, ascending. */
+export async function selectedOffsets(
+  base: OpenVersion<ReaderEnvironment>,
+  { filter, selectsAll }: Pick<ResolvedBackfill, "filter"> & Partial<Pick<ResolvedBackfill, "selectsAll">>,
+  fragment: DataFragment,
+  signal: AbortSignal,
+): Promise<Uint32Array> {
+  const source = versionSource(base);
+  const { physicalRows } = fragment;
+  if (physicalRows > 0 && selectsAll?.(fragment) === true) {
+    return unskipped(0, physicalRows, (await source.readDeletions(fragment)) ?? new Uint32Array(0));
+  }
+  const numbers = new RowNumbers(source, base.file.manifest, base.path);
+  const request = { fragments: [fragment], filter, numbers, readAhead: STREAMED, signal };
+  let selected: Uint32Array = new Uint32Array(0);
+  for await (const { rows } of selectedRows(source, request)) selected = rows;
+  return selected;
 }

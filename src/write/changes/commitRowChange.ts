@@ -28,20 +28,15 @@ export interface RowChange {
   readonly written: readonly WrittenRows[];
   /** Ids of the moved rows, which are written first; null in a table without stable row ids. */
   readonly movedIds?: ValueRuns | null;
-  /**
-   * True if rows were added because the version has none with their key. Such a change must see rows that
-   * another change adds meanwhile, or both would add the same key.
-   */
+  /** True if rows were added for missing keys: the change must see rows that others add meanwhile. */
   readonly addsMissing?: boolean;
   readonly operation: RowOperation;
 }
 
+/** A deletion, or an update of the fields with these ids. */
 type RowOperation =
   | { readonly kind: "delete"; readonly predicate: string }
-  | {
-      readonly kind: "update" /** Ids of the fields whose values change. */;
-      readonly fieldIds: readonly number[];
-    };
+  | { readonly kind: "update"; readonly fieldIds: readonly number[] };
 
 export interface CommittedRowChange<Change extends RowChange> {
   readonly committed: OpenVersion;

@@ -49,7 +49,7 @@ export async function* markSelected(
   filter: Filter,
   marks: DeletionMarks,
   { signal, onRows }: MatchOptions,
-): AsyncGenerator<Selection, void, undefined> {
+): AsyncGenerator<Selection> {
   const { manifest } = base.file;
   const { fragments } = manifest;
   const numbers = new RowNumbers(source, manifest, base.path);

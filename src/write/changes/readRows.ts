@@ -1,7 +1,4 @@
-/**
- * Reads rows of a fragment as stored, to write them elsewhere. If most rows are wanted, it reads all and
- * drops the rest; if few are wanted, it reads only these. Batches are bounded in rows and in bytes.
- */
+/** Reads rows of a fragment as stored: all of them if most are wanted. Bounds batches in rows and bytes. */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { type FragmentSource, openFragment } from "../../query/columns/fragmentColumns.js";
@@ -12,48 +9,30 @@ import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 
-/** Default maximum rows of a batch. */
+/** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
 /** Maximum bytes of a batch, unless a single row has more. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 /** Rows of the first batch, whose size tells how large the next ones may be. */
 const FIRST_ROWS = 1024;
 
-export interface ReadRowsOptions {
-  /** Maximum rows of a batch when all rows are read. Default: 16,384. */
-  readonly scannedRows?: number;
-}
-
-/** @param projection stored columns, without addresses */
+/**
+ * @param projection stored columns, without addresses
+ * @param batchRows maximum rows of a batch when all rows are read
+ */
 export function readRows(
   source: FragmentSource,
   projection: Projection,
   selection: Selection,
   signal: AbortSignal | undefined,
-  options: ReadRowsOptions = {},
-): AsyncGenerator<BatchRows, void, undefined> {
+  batchRows = BATCH_ROWS,
+): AsyncGenerator<BatchRows> {
   const { rows, fragment } = selection;
-  return isDense(rows, fragment.physicalRows, projection)
-    ? scanSome(source, projection, selection, signal, options)
-    : takeSome(source, projection, selection, signal);
-}
-
-function scanSome(
-  source: FragmentSource,
-  projection: Projection,
-  { fragment, rows }: Selection,
-  signal: AbortSignal | undefined,
-  { scannedRows = BATCH_ROWS }: ReadRowsOptions,
-): AsyncGenerator<BatchRows, void, undefined> {
-  const batches = scanColumns(source, {
-    fragments: [fragment],
-    projection,
-    batchRows: scannedRows,
-    batchBytes: BATCH_BYTES,
-    readAhead: STREAMED,
-    signal,
-  });
-  return pickScanned(batches, rows);
+  if (!isDense(rows, fragment.physicalRows, projection)) {
+    return takeSome(source, projection, selection, signal);
+  }
+  const bounds = { batchRows, batchBytes: BATCH_BYTES, readAhead: STREAMED, signal };
+  return pickScanned(scanColumns(source, { fragments: [fragment], projection, ...bounds }), rows);
 }
 
 async function* takeSome(
@@ -61,7 +40,7 @@ async function* takeSome(
   projection: Projection,
   { fragment, rows }: Selection,
   signal: AbortSignal | undefined,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<BatchRows> {
   const stored = await openFragment(source, fragment, projection.leaves);
   let batchRows = FIRST_ROWS;
   for (let start = 0; start < rows.length; ) {

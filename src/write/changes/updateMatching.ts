@@ -1,10 +1,6 @@
-/**
- * Updates the rows that a filter selects: reads them, changes them column by column, and writes them to new
- * fragments. Their old rows are marked as deleted. Other rows stay untouched.
- */
+/** Updates the rows that a filter selects: writes changed copies, and marks the old rows as deleted. */
 
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { runAsync } from "../../async/eventLoop.js";
 import type { FileVersion } from "../../file/container/page.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
@@ -58,8 +54,7 @@ export function updateMatching(
       const ids: ValueRuns[] = [];
       const isStable = hasStableRowIds(manifest);
       const batches = movedBatches(base, source, fields, resolved, marks, options, isStable ? ids : null);
-      const input = { schema: arrowSchemaOf(fields), batches, close: async () => undefined };
-      const written = await writeTableRows(base, fields, plan, input, { base: manifest, signal });
+      const written = await writeTableRows(base, fields, plan, batches, { base: manifest, signal });
       const fieldIds = resolved.assignments.map(({ field }) => field.id);
       return {
         written: [written],
@@ -95,7 +90,7 @@ async function* movedBatches(
   marks: DeletionMarks,
   options: MatchOptions,
   ids: ValueRuns[] | null,
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   const { signal } = options;
   const projection = storedProjection(fields);
   for await (const selection of markSelected(base, source, filter, marks, options)) {

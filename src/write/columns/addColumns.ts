@@ -1,7 +1,4 @@
-/**
- * Plans new columns of a schema: all null, one constant, or computed from other columns. Pure. Only constants
- * and computed columns have values to write.
- */
+/** Plans new columns: all null, one constant, or computed from other columns. Pure. */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
@@ -191,7 +188,7 @@ const MAX_BATCH_ROWS = 65_536;
 export async function* repeatValues(
   values: readonly Column[],
   rowCount: number,
-): AsyncGenerator<{ columns: Column[]; rowCount: number }, void, undefined> {
+): AsyncGenerator<{ columns: Column[]; rowCount: number }> {
   const valueBytes = values.reduce(
     (sum, value) => sum + (value.kind === "variable" ? value.bytes.length : 16),
     1,

@@ -374,7 +374,7 @@ function fillWithNulls(
   const columns = {
     fields: [field],
     key: JSON.stringify(["nulls", field.id]),
-    rowsOf: async function* ({ physicalRows }: DataFragment): AsyncGenerator<InputBatch, void, undefined> {
+    rowsOf: async function* ({ physicalRows }: DataFragment): AsyncGenerator<InputBatch> {
       for (let row = 0; row < physicalRows; row += BATCH_ROWS) {
         const rowCount = Math.min(BATCH_ROWS, physicalRows - row);
         yield { columns: [nullColumn(layout, rowCount)], rowCount };

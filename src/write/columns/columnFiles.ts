@@ -4,8 +4,8 @@
  * of unchanged fragments are reused.
  */
 
-import { countedInput } from "../../arrow/exchange/countedInput.js";
-import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
+import { countedBatches } from "../../arrow/exchange/countedBatches.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
@@ -107,7 +107,7 @@ export class ColumnFiles {
     const plan = planColumns(columns, version);
     const { onRows, pool, signal } = this.#options;
     const tell = onRows && ((rowCount: number) => onRows(this.#doneRows + rowCount, this.#totalRows));
-    const rows = await writeRows(disk, root, plan, countedInput(inputOf(columns, fragment), tell), {
+    const rows = await writeRows(disk, root, plan, countedBatches(columns.rowsOf(fragment), tell), {
       version,
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
       within: root,
@@ -166,8 +166,4 @@ function planColumns({ fields, fieldIds }: NewColumns, version: FileVersion): Co
   const plan = planAppend(fields, arrowSchemaOf(fields), version);
   if (fieldIds === undefined) return plan;
   return { ...plan, columns: plan.columns.filter((column) => fieldIds.has(column.target.fieldId)) };
-}
-
-function inputOf({ fields, rowsOf }: NewColumns, fragment: DataFragment): ArrowInput {
-  return { schema: arrowSchemaOf(fields), batches: rowsOf(fragment), close: async () => undefined };
 }

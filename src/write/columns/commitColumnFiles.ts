@@ -19,28 +19,16 @@ export interface ColumnCommitOptions
   readonly verify?: () => Promise<void>;
 }
 
-type PlanColumns<Plan> = (base: OpenLatest<ReaderEnvironment>, files: ColumnFiles) => Promise<Plan>;
-
 /**
  * Plans a change on the latest version and commits it; see {@link commitPlanned}.
  * @param plan gets the same writer of column files at each call
  * @returns null if the plan is null: nothing to do
  */
-export async function commitColumnFiles<Plan extends PlannedChange>(
+export async function commitColumnFiles<Plan extends PlannedChange | null>(
   target: ChangeTarget<ReaderEnvironment>,
-  plan: PlanColumns<Plan>,
-  options: ColumnCommitOptions,
-): Promise<CommittedPlan<Plan>>;
-export async function commitColumnFiles<Plan extends PlannedChange>(
-  target: ChangeTarget<ReaderEnvironment>,
-  plan: PlanColumns<Plan | null>,
-  options: ColumnCommitOptions,
-): Promise<CommittedPlan<Plan> | null>;
-export async function commitColumnFiles<Plan extends PlannedChange>(
-  target: ChangeTarget<ReaderEnvironment>,
-  plan: PlanColumns<Plan | null>,
+  plan: (base: OpenLatest<ReaderEnvironment>, files: ColumnFiles) => Promise<Plan>,
   { signal, onRows, mustSee, verify }: ColumnCommitOptions,
-): Promise<CommittedPlan<Plan> | null> {
+): Promise<CommittedPlan<NonNullable<Plan>> | Extract<Plan, null>> {
   const { table } = target;
   const files = new ColumnFiles(table, { signal, pool: table.environment.workers, onRows });
   const verifyAll = async (): Promise<void> => {
@@ -50,13 +38,12 @@ export async function commitColumnFiles<Plan extends PlannedChange>(
   return withFiles(
     async () => files.discard(),
     async () => {
-      const done = await commitPlanned(target, (base) => plan(base, files), {
-        ...{ signal, mustSee, verify: verifyAll },
-      });
-      if (done === null) return null;
+      const planOn = (base: OpenLatest<ReaderEnvironment>) =>
+        plan(base, files) as Promise<PlannedChange | null>;
+      const done = await commitPlanned(target, planOn, { signal, mustSee, verify: verifyAll });
       // A file that can't be removed is an orphan that nothing refers to.
-      await files.discard(done.committed.file.manifest.fragments).catch(() => undefined);
-      return done;
+      if (done !== null) await files.discard(done.committed.file.manifest.fragments).catch(() => undefined);
+      return done as CommittedPlan<NonNullable<Plan>> | Extract<Plan, null>;
     },
   );
 }

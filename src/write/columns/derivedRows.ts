@@ -1,7 +1,4 @@
-/**
- * Derives rows of new columns from other columns, batch by batch, in memory bounded by a batch. The result
- * has a row for each physical row of the fragment; deleted rows are neither read nor computed.
- */
+/** Derives columns from others, batch by batch, with a row for each physical row of the fragment. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
@@ -42,7 +39,7 @@ export async function* derivedRows(
   source: FragmentSource,
   fragment: DataFragment,
   derivation: Derivation,
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   const { projection, fields, steps, nullStructs, signal } = derivation;
   const batchRows = Math.max(MIN_BATCH_ROWS, Math.min(BATCH_ROWS, Math.floor(BATCH_WORK / steps)));
   const rows = scanColumns(source, {
@@ -61,7 +58,7 @@ export async function* derivedRows(
 async function* derivedBatches(
   batches: AsyncIterable<BatchRows>,
   { derive, signal }: Derivation,
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   for await (const { columns, rowCount } of batches) {
     yield { columns: await runAsync(derive(columns, rowCount), signal), rowCount };
     await yieldToEventLoop();

@@ -30,7 +30,7 @@ export async function* physicalRows(
   live: AsyncIterable<InputBatch>,
   fields: readonly LogicalField[],
   { rowCount, deleted, batchRows, nullStructs }: PhysicalPlaces,
-): AsyncGenerator<InputBatch, void, undefined> {
+): AsyncGenerator<InputBatch> {
   if (deleted === null || deleted.length === 0) {
     yield* live;
     return;

@@ -7,7 +7,6 @@
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { leafOf } from "../../arrow/columns/spine.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
 import type { FileColumn } from "../../file/container/page.js";
 import { DataFragment } from "../../format/table.js";
@@ -100,7 +99,7 @@ export class FragmentCopies {
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
     const projection = storedProjection(fields);
     const mayBeTransient = plan.columns.every(({ target }) => isCopied(target));
-    async function* scan(): AsyncGenerator<InputBatch, void, undefined> {
+    async function* scan(): AsyncGenerator<InputBatch> {
       for (const { isSmall, fragments } of runsOf(group.fragments)) {
         const isTransient = isSmall && mayBeTransient;
         const wanted = { fragments, projection };
@@ -116,12 +115,7 @@ export class FragmentCopies {
     const fragments: DataFragment[] = [];
     try {
       for (const [index, rowCount] of group.rowCounts.entries()) {
-        const input = {
-          schema: arrowSchemaOf(fields),
-          batches: rows.take(rowCount),
-          close: async () => undefined,
-        };
-        const written = await writeTableRows(base, schema, plan, input, {
+        const written = await writeTableRows(base, schema, plan, rows.take(rowCount), {
           pool: base.table.environment.workers,
           expectedRows: rowCount,
           scratch: base.table.environment.scratch,
@@ -226,7 +220,7 @@ class RowFeed {
     this.#taken = taken;
   }
 
-  async *take(rowCount: number): AsyncGenerator<InputBatch, void, undefined> {
+  async *take(rowCount: number): AsyncGenerator<InputBatch> {
     for (let left = rowCount; left > 0; ) {
       const batch = await this.#next();
       if (batch === null) return;

@@ -1,7 +1,4 @@
-/**
- * Clauses of a merge: what happens to matched rows, and to rows that only the source or only the target has.
- * Filters are bound to their columns before anything is read. Pure.
- */
+/** Clauses of a merge, with filters bound to their columns before anything is read. Pure. */
 
 import { runAsync } from "../../async/eventLoop.js";
 import {
@@ -151,18 +148,21 @@ async function planFilters(
     { name: "source", type: struct, children: sourceFields },
     { name: "target", type: struct, children: fields },
   ];
-  let updateFilter: RowFilter | null = null;
-  if (update?.filter !== undefined) {
-    const condition = await runAsync(bindFilter(update.filter, parameters, sides, UPDATE_FILTER), signal);
-    updateFilter = { condition, columns: condition.paths.map(sideOf) };
-  }
-  let removeFilter: RowFilter | null = null;
-  if (remove?.filter !== undefined) {
-    const condition = await runAsync(bindFilter(remove.filter, parameters, fields, REMOVE_FILTER), signal);
-    const columns = condition.paths.map((path) => ({ side: "target" as const, path: formatFieldPath(path) }));
-    removeFilter = { condition, columns };
-  }
-  return { updateFilter, removeFilter };
+  const bound = async (
+    clause: MergeRequest["update"],
+    columns: typeof sides | typeof fields,
+    label: string,
+  ) =>
+    clause?.filter === undefined
+      ? null
+      : runAsync(bindFilter(clause.filter, parameters, columns, label), signal);
+  const updated = await bound(update, sides, UPDATE_FILTER);
+  const removed = await bound(remove, fields, REMOVE_FILTER);
+  const ofTarget = (path: readonly string[]) => ({ side: "target" as const, path: formatFieldPath(path) });
+  return {
+    updateFilter: updated && { condition: updated, columns: updated.paths.map(sideOf) },
+    removeFilter: removed && { condition: removed, columns: removed.paths.map(ofTarget) },
+  };
 }
 
 function sideOf([side, ...path]: readonly string[]): FilterColumn {

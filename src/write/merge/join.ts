@@ -110,7 +110,7 @@ class Join {
     return pairs.pairs;
   }
 
-  async *#scan(): AsyncGenerator<TargetBatch, void, undefined> {
+  async *#scan(): AsyncGenerator<TargetBatch> {
     const { key, updateFilter, removeFilter } = this.#work.plan;
     const paths = [
       ...new Set([

@@ -24,10 +24,7 @@ export class KeyTable {
   readonly #hashes: Int32Array;
   /** By slot: the first row of a chain plus 1, or 0 for none. */
   readonly #slots: Int32Array;
-  /**
-   * By slot: some bits of the hash of its row, or 0 for none. Most lookups find no row. For these the tags
-   * suffice, and they fit in the processor's cache, unlike the slots.
-   */
+  /** By slot: some bits of its hash, or 0. They settle most lookups, and stay in the processor's cache. */
   readonly #tags: Uint8Array;
   /** Filter of the hashes; few of its bits are set, so a processor predicts that it rejects a row. */
   readonly #hashFilter: HashBits;

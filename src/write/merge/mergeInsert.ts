@@ -7,7 +7,7 @@
  * other steps run again on that writer's version.
  */
 
-import { countedInput } from "../../arrow/exchange/countedInput.js";
+import { countedBatches } from "../../arrow/exchange/countedBatches.js";
 import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchange/input.js";
 import { runAsync, type Steps } from "../../async/eventLoop.js";
 import { mapParallel } from "../../async/parallel.js";
@@ -85,7 +85,8 @@ export async function mergeInsert(
       return base && arrowSchemaOfTable(base.file);
     },
   });
-  const merge = new Merge(countedInput(input, options.onRows), request, options);
+  const batches = countedBatches(input.batches, options.onRows);
+  const merge = new Merge({ schema: input.schema, batches }, request, options);
   try {
     return await withFiles(
       () => merge.discard(),
@@ -108,7 +109,7 @@ export async function mergeInsert(
 
 /** A running merge: its written source, and its plan for the current columns of the table. */
 class Merge {
-  readonly #input: ArrowInput;
+  readonly #input: Pick<ArrowInput, "schema" | "batches">;
   readonly #request: MergeRequest;
   readonly #options: MergeOptions;
   #planned: {
@@ -117,7 +118,7 @@ class Merge {
     readonly source: SourceRows;
   } | null = null;
 
-  constructor(input: ArrowInput, request: MergeRequest, options: MergeOptions) {
+  constructor(input: Pick<ArrowInput, "schema" | "batches">, request: MergeRequest, options: MergeOptions) {
     this.#input = input;
     this.#request = request;
     this.#options = options;

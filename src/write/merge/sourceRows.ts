@@ -101,13 +101,13 @@ export class SourceRows {
    */
   static async write(
     base: OpenVersion,
-    input: ArrowInput,
+    input: Pick<ArrowInput, "schema" | "batches">,
     fields: readonly TableField[],
     sourceFields: readonly TableField[],
     { bounds, signal }: SourceOptions,
   ): Promise<SourceRows> {
     const plan = planAppend(sourceFields, input.schema, fileVersionOf(base.file));
-    const written = await writeTableRows(base, fields, plan, input, {
+    const written = await writeTableRows(base, fields, plan, input.batches, {
       base: base.file.manifest,
       maxDecodedBytes: bounds?.maxBatchBytes,
       memory: bounds?.memory,
@@ -136,7 +136,7 @@ export class SourceRows {
     carried: readonly string[],
     maxBytes: number,
     signal?: AbortSignal,
-  ): AsyncGenerator<SourceKeys, void, undefined> {
+  ): AsyncGenerator<SourceKeys> {
     const paths = [...new Set([...key.map(({ path }) => path), ...carried])];
     const read: KeyRead = {
       source: versionSource(base, true),
