@@ -11,7 +11,7 @@ import { madeOnce, RowPace, TextLane } from "../kernels/textRows.js";
 import { takeBounded } from "../values/boundedTake.js";
 import { endOfCharacter } from "../values/characters.js";
 import { GrowingNumbers, GrowingTexts } from "../values/growing.js";
-import { isThere, type ValueKernel, validWhere } from "../values/operands.js";
+import { type ValueKernel, validWhere } from "../values/operands.js";
 import { listLane, nullsOf, scalarReader } from "../values/scalars.js";
 import { INT64, listTypeOf, STRING } from "../values/types.js";
 import { type FunctionDefinition, type Functions, listNames, taking, takingList } from "./form.js";
@@ -67,9 +67,12 @@ const repeat = taking("vi", ([value]) => {
   const kernel: ValueKernel = function* run([values, counts], length) {
     const read = scalarReader(counts, INT64);
     const offsets = new Int32Array(length + 1);
+    const validBits = new Uint8Array((length + 7) >>> 3);
     let total = 0;
     for (let row = 0; row < length; row++) {
-      total += Math.max(Number(read(row) ?? 0), 0);
+      const times = read(row);
+      if (times !== null) validBits[row >>> 3] |= 1 << (row & 7);
+      total += Math.max(Number(times ?? 0), 0);
       checkItems("array_repeat", total);
       offsets[row + 1] = total;
     }
@@ -87,8 +90,7 @@ const repeat = taking("vi", ([value]) => {
       total === 0 || values.column.kind === "null"
         ? nullsOf(value, total)
         : yield* takeBounded(values.column, indices);
-    const validity = validWhere(length, (row) => isThere(counts, row));
-    return { kind: "list", length, validity, offsets, items };
+    return { kind: "list", length, validity: validityFrom(validBits, 0, length), offsets, items };
   };
   return { operands: [value, INT64], type: listTypeOf(value), kernel, isStrict: false };
 });

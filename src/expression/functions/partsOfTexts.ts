@@ -271,13 +271,19 @@ const splitPart = makingTexts(null, "tti", (operands) => {
     const byteSearch = yield* search(row);
     const [start, end] = [text.start(row), text.end(row)];
     const wanted = number > 0 ? number : (yield* countParts(byteSearch, bytes, start, end)) + 1 + number;
-    const isWhole = byteSearch.size === 0;
-    if (wanted < 1 || (isWhole && wanted > 1)) return;
-    const before = wanted === 1 ? start : yield* placeOf(byteSearch, bytes, start, end, wanted - 1);
-    if (before < 0) return;
-    const from = wanted === 1 ? start : before + byteSearch.size;
-    const position = isWhole ? -1 : yield* nextPlace(byteSearch, bytes, from, end);
-    yield* texts.copy(bytes, from, position < 0 ? end : position);
+    if (wanted < 1) return;
+    const pace = new Pace(STEP_BYTES);
+    let from = start;
+    for (let part = 1; ; part++) {
+      const position = byteSearch.size === 0 ? -1 : yield* nextPlace(byteSearch, bytes, from, end);
+      if (part === wanted) {
+        yield* texts.copy(bytes, from, position < 0 ? end : position);
+        return;
+      }
+      if (position < 0) return;
+      if (pace.isStep(16 + position - from)) yield;
+      from = position + byteSearch.size;
+    }
   };
 });
 

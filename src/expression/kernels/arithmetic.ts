@@ -316,10 +316,10 @@ export function fixedColumn(
 /** Converts numbers to a column of integers of 64 bits. */
 export function* wideColumn(numbers: Uint32Array): Steps<Column> {
   const words = new Uint32Array(2 * numbers.length);
-  const pace = new Pace(STEP_WIDENED);
-  for (let index = 0; index < numbers.length; index++) {
-    words[2 * index] = numbers[index];
-    if (pace.isStep()) yield;
+  for (let first = 0; first < numbers.length; first += STEP_WIDENED) {
+    const end = Math.min(numbers.length, first + STEP_WIDENED);
+    for (let index = first; index < end; index++) words[2 * index] = numbers[index];
+    if (end < numbers.length) yield;
   }
   return fixedColumn(new BigInt64Array(words.buffer), numbers.length, null);
 }
