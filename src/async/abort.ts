@@ -42,15 +42,6 @@ export function untilAborted<Value>(
   if (signal === undefined) return Promise.resolve(value);
   return new Promise((resolve, reject) => {
     const endWait = whenAborted(signal, () => reject(signal.reason));
-    Promise.resolve(value).then(
-      (result) => {
-        endWait();
-        resolve(result);
-      },
-      (error) => {
-        endWait();
-        reject(error);
-      },
-    );
+    Promise.resolve(value).finally(endWait).then(resolve, reject);
   });
 }

@@ -4,7 +4,7 @@ import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
 import type { WithProgress } from "../namespace/upkeep.js";
-import type { OperationName } from "../operationTable.js";
+import { type OperationName, recordOf } from "../operationTable.js";
 import { isObject, shortly, unknownMember } from "../optionMembers.js";
 import { requestMembers } from "../requestMembers.js";
 import type { ScanOptions } from "./scan.js";
@@ -62,15 +62,10 @@ export type OptionsOf<
   Argument extends keyof Request = never,
 > = Omit<Request, Argument | OfHandle>;
 
-const OF_HANDLE: Readonly<Record<OfHandle, true>> = {
-  id: true,
-  branch: true,
-  version: true,
-  tag: true,
-  identity: true,
-  principal: true,
-  context: true,
-};
+const OF_HANDLE: Readonly<Record<OfHandle, true>> = recordOf(
+  true,
+  "id branch version tag identity principal context",
+);
 
 /**
  * Returns the options of a method after a check for unknown members.

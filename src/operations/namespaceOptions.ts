@@ -6,26 +6,17 @@ import type { Disk } from "../io/disk/disk.js";
 import { pathOfFileUrl } from "../io/names/fileUrls.js";
 import type { ClusterExecutor } from "../namespace/clusters.js";
 import type { DirectoryNamespaceOptions } from "../namespace/options.js";
+import { recordOf } from "../operationTable.js";
 import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
 import { type RegisteredFunction, registerFunctions } from "../write/userFunctions.js";
 
 /** Names of all options. Others are refused: a misspelt option would silently mean its default. */
-const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = {
-  root: true,
-  durability: true,
-  authorize: true,
-  functions: true,
-  clusters: true,
-  onWarning: true,
-  lock: true,
-  workers: true,
-  vectorCacheBytes: true,
-  allowedBases: true,
-  dataStorageVersion: true,
-  manifestNaming: true,
-  disk: true,
-};
+const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = recordOf(
+  true,
+  "root durability authorize functions clusters onWarning lock workers vectorCacheBytes",
+  "allowedBases dataStorageVersion manifestNaming disk",
+);
 
 /** Checked options of a context. */
 export interface ContextOptions

@@ -8,6 +8,7 @@ import { performance } from "../async/timers.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal } from "../namespace/request.js";
+import { recordOf } from "../operationTable.js";
 import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import type { AuthOptions } from "./auth/auth.js";
 import {
@@ -79,16 +80,10 @@ export interface RestHandlerOptions extends OriginOptions {
   readonly log?: (entry: RequestLogEntry) => void;
 }
 
-const OPTION_NAMES: Readonly<Record<keyof RestHandlerOptions, true>> = {
-  allowedHosts: true,
-  allowedOrigins: true,
-  basePath: true,
-  auth: true,
-  limits: true,
-  managedVersioning: true,
-  storageOptions: true,
-  log: true,
-};
+const OPTION_NAMES: Readonly<Record<keyof RestHandlerOptions, true>> = recordOf(
+  true,
+  "allowedHosts allowedOrigins basePath auth limits managedVersioning storageOptions log",
+);
 
 /** A REST handler. It never rejects. */
 export interface RestHandler {

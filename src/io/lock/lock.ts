@@ -12,8 +12,9 @@
  */
 
 import path from "node:path";
-import { whenAborted } from "../../async/abort.js";
+import { untilAborted, whenAborted } from "../../async/abort.js";
 import { lazyModule } from "../../async/lazy.js";
+import { sleep } from "../../async/sleep.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "../disk/confinement.js";
@@ -143,7 +144,7 @@ async function enter(resolved: string, deadlineMs: number, signal: AbortSignal |
     const endWait = signal && whenAborted(signal, () => giveUp(signal.reason));
   });
   if (performance.now() - queue.runStartMs > MAX_RUN_MS) {
-    await pause(PATIENT_LOOK_MS);
+    await sleep(PATIENT_LOOK_MS);
     queue.runStartMs = performance.now();
   }
   return queue;
@@ -188,7 +189,7 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
     const nowMs = performance.now();
     if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(resolved);
     const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
-    await pause(lookMs * (0.5 + Math.random()), options.signal);
+    await untilAborted(sleep(lookMs * (0.5 + Math.random())), options.signal);
   }
 }
 
@@ -202,19 +203,4 @@ const mayPass = (error: unknown): boolean =>
 
 function notFree(directory: string): ServiceUnavailableError {
   return new ServiceUnavailableError(`${directory} is locked by another writer; try again later`);
-}
-
-function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      endWait?.();
-      resolve();
-    }, milliseconds);
-    const endWait =
-      signal &&
-      whenAborted(signal, () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      });
-  });
 }
