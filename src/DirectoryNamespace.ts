@@ -369,10 +369,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ------------------------------------------------------------------------------------------ upkeep
 
-  /**
-   * Starts a job that compacts a table, and resolves to its id. The overload without `background` describes
-   * the work.
-   */
+  /** Starts a job that compacts a table; the overload without `background` describes the work. */
   optimizeTable(
     request: upkeepOf.OptimizeTableRequest & { readonly background: true },
   ): Promise<upkeepOf.StartedJob>;
@@ -403,10 +400,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("optimizeTable", request);
   }
 
-  /**
-   * Starts a job that cleans up a table, and resolves to its id. The overload without `background` describes
-   * the work.
-   */
+  /** Starts a job that cleans up a table; the overload without `background` describes the work. */
   cleanupTable(
     request: upkeepOf.CleanupTableRequest & { readonly background: true },
   ): Promise<upkeepOf.StartedJob>;

@@ -1,7 +1,4 @@
-/**
- * Handles on one table: the operations without the id. A handle holds only the id, the version, branch or
- * tag, and the caller, so it never becomes stale.
- */
+/** Handles on one table: the operations without the id. A handle holds only names, so it is never stale. */
 
 import type { Schema, Table } from "apache-arrow";
 import type { DirectoryNamespace } from "./DirectoryNamespace.js";

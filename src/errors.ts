@@ -159,17 +159,11 @@ export class InvalidInputError extends errorClass("InvalidInput") {}
  * try again. Code 14, HTTP 409.
  */
 export class ConcurrentModificationError extends errorClass("ConcurrentModification") {}
-/**
- * `authorize` denied the call, or a file lies outside the directories that the engine may open. Code 15, HTTP
- * 403.
- */
+/** `authorize` denied the call, or a file lies outside the allowed directories. Code 15, HTTP 403. */
 export class PermissionDeniedError extends errorClass("PermissionDenied") {}
 /** The caller sent no valid credentials. Code 16, HTTP 401. */
 export class UnauthenticatedError extends errorClass("Unauthenticated") {}
-/**
- * The call was aborted, or something that it needs was unavailable. The caller may try again. Code 17, HTTP
- * 503.
- */
+/** The call was aborted, or something was unavailable. The caller may try again. Code 17, HTTP 503. */
 export class ServiceUnavailableError extends errorClass("ServiceUnavailable") {}
 /** The engine failed unexpectedly; the cause has the details. Code 18, HTTP 500. */
 export class InternalError extends errorClass("Internal") {}
@@ -187,10 +181,7 @@ export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") 
 /** The table already has a branch of that name. Code 23, HTTP 409. */
 export class TableBranchAlreadyExistsError extends errorClass("TableBranchAlreadyExists") {}
 
-/**
- * The call's signal was aborted. The error is named `AbortError`, as on the platform; its cause is the
- * signal's reason.
- */
+/** The call's signal was aborted. The error is named `AbortError`; its cause is the signal's reason. */
 export class AbortedError extends ServiceUnavailableError {
   static {
     setErrorName(AbortedError, "AbortError");

@@ -1,7 +1,4 @@
-/**
- * Checks that requests have no unknown members. A misspelt member would silently mean its default: a query
- * with `where` in place of `filter` would return every row.
- */
+/** Checks that requests have no unknown members: `where` in place of `filter` would return every row. */
 
 import { InvalidInputError } from "./errors.js";
 import { COMMON_MEMBERS, type OperationName, operationRow, type Rules } from "./operationTable.js";

@@ -1,8 +1,5 @@
 /** Results that are available at once, or awaited. */
 
-/**
- * True if a result is a promise, which its `then` tells. A check of its class fails across realms and after
- * the global `Promise` was replaced.
- */
+/** True for a promise, by its `then`: its class differs across realms and after replacements. */
 export const isPending = (result: unknown): result is Promise<unknown> =>
   typeof result === "object" && result !== null && "then" in result && typeof result.then === "function";

@@ -65,10 +65,7 @@ interface OwnedThread {
   owner: ThreadOwner | null;
 }
 
-/**
- * Bytes that are processed in line before a thread is started for more. Encoding them as text in line takes
- * about as long as compiling a thread's code.
- */
+/** Bytes to process in line before a thread starts: that takes as long as compiling a thread's code. */
 const IN_LINE_BYTES_BEFORE_START = 32 * 1024 * 1024;
 
 /**

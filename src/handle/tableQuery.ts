@@ -33,10 +33,7 @@ export interface QueryRunner {
 export interface MatchingOptions {
   /** Paths of the columns to search for words. Default: all indexed columns. */
   readonly columns?: readonly string[] | undefined;
-  /**
-   * True: conditions apply before the search. False: conditions apply to the rows that the search found.
-   * Default: true.
-   */
+  /** True: conditions apply before the search. False: to the rows that it found. Default: true. */
   readonly prefilter?: boolean | undefined;
   /** True: skips rows that no index covers. Default: false. */
   readonly fastSearch?: boolean | undefined;

@@ -150,10 +150,7 @@ export async function replaceFile(
   return true;
 }
 
-/**
- * Returns true if the files in and below a directory of this name have names that are never reused.
- * Undefined: as for the parent directory.
- */
+/** Returns true if names below a directory of this name are never reused. Undefined: as for its parent. */
 export type UniqueNames = (directoryName: string) => boolean | undefined;
 
 /** The part of a lease that a removal needs. A lease without a lock has no `hold`. */
@@ -276,10 +273,7 @@ export class Removal {
     await this.#disk.removeEmptyDirectory(directory);
   }
 
-  /**
-   * Removes the entries that were moved out of sight. The moves have decided the removal, so an entry that
-   * cannot be removed is garbage.
-   */
+  /** Removes the entries that were moved out of sight. The moves decided; whatever stays is garbage. */
   async finish(): Promise<void> {
     for (const target of this.#held) await this.#disk.removeTree(target).catch(() => undefined);
     if (!this.#isMade) return;
@@ -314,10 +308,7 @@ export async function removeLeased(
   }
 }
 
-/**
- * Removes a former holder's temporary files from a directory, so that the holder's next step fails. A process
- * that takes the lock over calls this before anything else.
- */
+/** Removes a former holder's temporary files, so that its next step fails. A takeover calls this first. */
 export async function fenceOff(disk: Disk, directory: string): Promise<void> {
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
     if (!name.startsWith(TEMPORARY_PREFIX)) continue;
@@ -434,10 +425,7 @@ async function makeNameDurable(disk: Disk, directory: string, finalPath: string)
   }
 }
 
-/**
- * Removes a temporary file. The call's outcome is already decided, so a failure must not change it: an orphan
- * is garbage that the table's cleanup removes.
- */
+/** Removes a temporary file. The outcome is decided, so a failure only leaves garbage. */
 async function dropTemporary(disk: Disk, temporaryPath: string): Promise<void> {
   await disk.remove(temporaryPath).catch(() => undefined);
 }

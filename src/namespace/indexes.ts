@@ -96,10 +96,7 @@ export interface CreateTableIndexRequest extends BranchRequest, WithProgress {
   readonly maxIterations?: number | undefined;
   /** Vectors: target number of rows per partition. Only used without `numPartitions`. */
   readonly targetPartitionSize?: number | undefined;
-  /**
-   * `IVF_HNSW_…`: number of neighbours per row of the graph, up to 2,048; twice as many on the lowest level.
-   * Default: 20.
-   */
+  /** `IVF_HNSW_…`: neighbours per row, up to 2,048; twice as many on the lowest level. Default: 20. */
   readonly m?: number | undefined;
   /** `IVF_HNSW_…`: number of candidates during construction of the graph, up to 10,000. Default: 300. */
   readonly efConstruction?: number | undefined;

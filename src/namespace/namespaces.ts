@@ -7,10 +7,7 @@ import type { AnyCase, ObjectId, Properties, RequestBase } from "./request.js";
 export interface CreateNamespaceRequest extends RequestBase, WithProperties {
   /** Path of the new namespace. Its parent must exist. */
   readonly id: ObjectId;
-  /**
-   * `Create` (default) fails if the namespace exists. `ExistOk` leaves it unchanged. `Overwrite` replaces it
-   * if it is empty.
-   */
+  /** `Create` (default) fails if it exists; `ExistOk` keeps it; `Overwrite` replaces it if empty. */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
 }
 /** Answer of `createNamespace`. */

@@ -137,10 +137,7 @@ export interface NamespaceWarning {
 export interface DirectoryNamespaceOptions {
   /** Directory of the namespace, as a path or a `file:` URL. The first write creates it. */
   readonly root: string | URL;
-  /**
-   * `fsync` (default): an acknowledged change survives a power cut. `none`: it survives the death of the
-   * process only.
-   */
+  /** `fsync` (default): acknowledged changes survive a power cut. `none`: only the process's death. */
   readonly durability?: "fsync" | "none" | undefined;
   /** Callback before every operation; throwing denies the operation. Default: everything is allowed. */
   readonly authorize?: Authorize | undefined;

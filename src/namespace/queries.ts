@@ -65,10 +65,7 @@ export interface VectorSearchOptions {
   readonly nprobes?: number | undefined;
   /** Minimum number of index partitions to search. Excludes `nprobes`. */
   readonly minimumNprobes?: number | undefined;
-  /**
-   * Maximum number of index partitions to search if the minimum yields too few rows. 0 means all. Excludes
-   * `nprobes`.
-   */
+  /** Maximum partitions to search if the minimum yields too few rows; 0 means all. Excludes `nprobes`. */
   readonly maximumNprobes?: number | undefined;
   /** Number of candidates whose exact distances are computed, as a multiple of the limit. Default: none. */
   readonly refineFactor?: number | undefined;

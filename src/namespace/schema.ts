@@ -54,10 +54,7 @@ export interface NewColumn {
    * all rows, including new rows, until `alterTableBackfillColumns` computes the values.
    */
   readonly computed?: string | undefined;
-  /**
-   * Registered function that computes the column. The column is null in all rows until a backfill computes
-   * the values.
-   */
+  /** Registered function that computes the column, which is null in all rows until a backfill. */
   readonly virtualColumn?: VirtualColumn | undefined;
 }
 

@@ -52,10 +52,7 @@ export interface DeclareTableResponse extends DirectoryAnswer {
 
 /** Request of `createTable`. */
 export interface CreateTableRequest extends TableRequest, WithProgress, InputLimits, WithProperties {
-  /**
-   * `Create` (default) fails if the table exists. `ExistOk` leaves it unchanged. `Overwrite` replaces its
-   * rows and schema.
-   */
+  /** `Create` (default) fails if it exists; `ExistOk` keeps it; `Overwrite` replaces rows and schema. */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
   /**
    * Storage options as other engines need them. They are checked to be strings and otherwise ignored, because

@@ -99,10 +99,7 @@ export interface CleanupTableResponse {
   readonly bytesRemoved: number;
   /** Number of removed versions. */
   readonly versionsRemoved: number;
-  /**
-   * Number of removed files except manifests of versions. It includes temporary files, which the counts below
-   * exclude.
-   */
+  /** Number of removed files except manifests, including temporary files, which other counts exclude. */
   readonly filesRemoved: number;
   /** Number of removed data files. */
   readonly dataFilesRemoved: number;

@@ -34,10 +34,7 @@ export interface TableVersion {
 
 /** Request of `createTableVersion`, which publishes a staged manifest. */
 export interface CreateTableVersionRequest extends EarlyBranchRequest {
-  /**
-   * Number of the new version. It must be free, equal the number in the manifest, and exceed the latest by at
-   * most 2^32.
-   */
+  /** Number of the new version: free, as in the manifest, and at most 2^32 above the latest. */
   readonly version: number;
   /** Path of the staged manifest: absolute, relative to the table, or absolute without the leading slash. */
   readonly manifestPath: string;
@@ -47,10 +44,7 @@ export interface CreateTableVersionRequest extends EarlyBranchRequest {
   readonly eTag?: string | undefined;
   /** Map to store with the version. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
-  /**
-   * Naming scheme of the manifest: `V1` or `V2`. Default: the scheme of the table; V2 for a table without
-   * versions.
-   */
+  /** Naming scheme: `V1` or `V2`. Default: that of the table; V2 for a table without versions. */
   readonly namingScheme?: AnyCase<"V1" | "V2"> | undefined;
 }
 /** Answer of `createTableVersion`. */

@@ -16,10 +16,7 @@ import type { SeenFiles } from "../table/versions/manifest.js";
 /** Maximum bytes of data files' metadata in the cache. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 
-/**
- * Data files that manifests name. Data files never change. If one is replaced nevertheless, such as by a
- * restored backup, its identity differs and it is read again.
- */
+/** Data files of manifests, which never change. A replaced one has another identity and is read again. */
 export class DataFiles {
   readonly #disk: Disk;
   readonly #handles: HandlePool;

@@ -143,10 +143,7 @@ function registerClusters(clusters: unknown): ReadonlyMap<string, ClusterExecuto
   return new Map(Object.entries(clusters));
 }
 
-/**
- * Returns a path or URL as text; undefined for other values. URLs are recognised by their members, because
- * another realm has another class.
- */
+/** Returns a path or URL as text, else undefined. URLs of any realm are recognised by their members. */
 function placeText(input: unknown): string | undefined {
   if (typeof input === "string") return input;
   if (typeof input !== "object" || input === null) return undefined;

@@ -1,7 +1,4 @@
-/**
- * Checks the members of requests. Each function returns the checked value, or throws `InvalidInputError`
- * naming the member.
- */
+/** Checks the members of requests. Each function returns the value, or throws naming the member. */
 
 import type { Schema } from "apache-arrow";
 import type { InputBounds } from "../arrow/exchange/input.js";

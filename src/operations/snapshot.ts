@@ -209,10 +209,7 @@ export async function requireSnapshot(
 const withoutData = (id: readonly string[]): InvalidTableStateError =>
   new InvalidTableStateError(`table ${formatIdentifier(id)} is only declared: it has no data yet`);
 
-/**
- * True if an opened version still exists, so that missing files mean damage. The table may have been dropped
- * and created again.
- */
+/** True if an opened version still exists, and not a later table's: then missing files mean damage. */
 export async function isInPlace({ table, path, file }: OpenVersion): Promise<boolean> {
   const current = await table.environment.manifests.read(table.disk, path);
   return current?.isCopyOf(file) === true;

@@ -19,10 +19,7 @@ import type { Thread } from "./thread.js";
 
 export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = path;
 
-/**
- * Returns the real function of a timer's name. A test runner's fake waits until the test moves its clock, and
- * so would the engine's work.
- */
+/** Returns the real function of a timer's name, because a test runner's fake would stop the engine. */
 function real<Name extends "setTimeout" | "clearTimeout" | "setInterval" | "clearInterval" | "setImmediate">(
   name: Name,
 ): (typeof timers)[Name] {

@@ -1,7 +1,4 @@
-/**
- * The limits of a handler: their defaults, their check, and the limits of each part of the handler. Limits
- * for the engine are passed with the request.
- */
+/** The limits of a handler: defaults, check, and the limits of each part and of the engine. */
 
 import { InvalidInputError } from "../errors.js";
 import type { BodyBounds } from "./http/body.js";
@@ -12,14 +9,9 @@ import type { Route } from "./wire/route.js";
 export interface RestLimits {
   /** Maximum bytes of a body with rows, which is never in memory as a whole. Default: 16 GiB. */
   readonly maxBodyBytes?: number;
-  /**
-   * Maximum bytes of one uncompressed record batch of such a body, of all its dictionaries, and of an IPC
-   * file. Default: 512 MiB.
-   */
+  /** Maximum bytes of an uncompressed batch, of all dictionaries, and of an IPC file. Default: 512 MiB. */
   readonly maxBatchBytes?: number;
-  /**
-   * Maximum number of rows of a body. A few hundred bytes may hold very many rows of nulls. Default: 2^30.
-   */
+  /** Maximum rows of a body, of which a few hundred bytes may hold very many nulls. Default: 2^30. */
   readonly maxRows?: number;
   /**
    * Maximum bytes of a JSON body. A body also has at most 65,536 objects and arrays, 262,144 members and
@@ -33,10 +25,7 @@ export interface RestLimits {
   readonly maxUnauthenticatedJsonBytes?: number;
   /** Total milliseconds to wait for such a body. Default: 5 seconds. */
   readonly unauthenticatedBodyMs?: number;
-  /**
-   * Maximum number of columns that a query may name. A table with more fields raises the limit to that
-   * number. Default: 4,096.
-   */
+  /** Maximum columns of a query; a table with more fields raises it to that number. Default: 4,096. */
   readonly maxColumns?: number;
   /** Maximum bytes of the URL and all headers. Default: 32 KiB. */
   readonly maxHeaderBytes?: number;
@@ -66,10 +55,7 @@ export interface RestLimits {
   readonly bodyIdleMs?: number;
   /** Maximum milliseconds until a client takes the next piece of its answer. Default: 30 seconds. */
   readonly answerIdleMs?: number;
-  /**
-   * Minimum bytes per second that a body must deliver, once the total wait exceeds `bodyIdleMs`. Default:
-   * 1,024.
-   */
+  /** Minimum bytes per second of a body, once the total wait exceeds `bodyIdleMs`. Default: 1,024. */
   readonly minBodyBytesPerSecond?: number;
 }
 

@@ -29,10 +29,7 @@ import { toWire } from "./wire/wireNames.js";
 
 const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
 const OPENAPI_PATH = "/openapi.json";
-/**
- * Maximum number of queries of callers without credentials that plan and read their first batch concurrently.
- * Other callers thus find the thread free regularly.
- */
+/** Maximum number of queries without credentials that start at a time, so that others find the thread. */
 const MAX_STRANGERS_STARTING = 4;
 
 /** State of a request while it is handled. */

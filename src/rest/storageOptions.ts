@@ -114,10 +114,7 @@ async function vended(
   return storageOptions === null ? answer : ({ ...answer, storageOptions } as Located);
 }
 
-/**
- * True if the caller may describe a table. A caller that may only create tables gets no options for an
- * existing one.
- */
+/** True if the caller may describe a table. Others get no options for an existing one. */
 async function mayDescribe(
   { namespace, identity, signal }: AnsweredCall,
   id: readonly string[],

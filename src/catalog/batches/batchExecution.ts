@@ -1,7 +1,4 @@
-/**
- * Finishes a decided batch, under the locks of its tables and of its directory: does all parts, or undoes
- * those that were begun.
- */
+/** Finishes a decided batch under its locks: does all parts, or undoes those that were begun. */
 
 import type { Disk } from "../../io/disk/disk.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";

@@ -163,10 +163,7 @@ export async function endOwnBatch(
   return true;
 }
 
-/**
- * Ends a batch that another process decided, and leaves the outcome for that process. The caller holds the
- * lock of the batch's directory.
- */
+/** Ends another process's batch, and leaves it the outcome. The caller holds the batch's lock. */
 export async function endBatch(
   disk: Disk,
   root: string,

@@ -58,10 +58,7 @@ import type {
 } from "./journalFormat.js";
 
 export interface BatchWork {
-  /**
-   * Environment whose disk is guarded by the batch's lock. It has no unfinished batches, because parts must
-   * not wait for their own batch.
-   */
+  /** Environment with a guarded disk and without unfinished batches: parts must not wait for their own. */
   readonly environment: CatalogEnvironment;
   /** Environment without the guard. */
   readonly unguarded: CatalogEnvironment;
@@ -440,10 +437,7 @@ export async function removeResurrected(work: BatchWork): Promise<void> {
   }
 }
 
-/**
- * Puts versions back after another process has done the batch: this process may have set aside versions of
- * another table in the same directory.
- */
+/** Puts back versions of a later table in the same directory, after another process did the batch. */
 export const returnForeign = (work: BatchWork): Promise<void> =>
   returnRetired(work, async (step) => !(await isPlannedOn(work.unguarded, step)));
 

@@ -1,7 +1,4 @@
-/**
- * Decides which unfinished batches block an operation: those that change what it reads or changes. Without
- * batches, it looks nothing up.
- */
+/** Decides which unfinished batches block an operation: those that change what it reads or changes. */
 
 import { NamespaceError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";

@@ -25,10 +25,7 @@ const MAX_NOTE_BYTES = 65_536;
 /** Stands for an unknown id. */
 const ROOT: readonly string[] = [];
 
-/**
- * Records the id of a table, before the table loses it or gets another. If its directory is not writable, the
- * location has to tell the id.
- */
+/** Records an id before its table loses it. Without write permission, the location must tell the id. */
 export async function noteFormerId({ disk }: CatalogEnvironment, location: TableLocation): Promise<void> {
   const bytes = encodeSealedJson(location.id);
   try {
@@ -84,10 +81,7 @@ const isId = (value: unknown): value is readonly string[] =>
   value.length > 0 &&
   value.every((part) => typeof part === "string" && part !== "" && !part.includes(DEFAULT_DELIMITER));
 
-/**
- * Returns the id that a location was made from; the root if the location does not show all of it, null if it
- * was not made from one.
- */
+/** Returns the id that a location was made from; the root if it shows only a part of it, null if none. */
 function idInLocation(name: string): readonly string[] | null {
   const shown = idShownIn(name);
   if (shown === undefined) return null;

@@ -95,10 +95,7 @@ export function newLocation(objectId: string): string {
 /** Returns true if a location may come from {@link newLocation}. */
 export const isNewLocation = (location: string): boolean => /^[0-9a-f]{8}_[A-Za-z0-9_$.-]*$/.test(location);
 
-/**
- * Returns the object id that a location shows. Null if the id is, or may be, escaped or cut; undefined if the
- * location was not made from an id.
- */
+/** Returns the object id that a location shows; null if it may be escaped or cut, undefined if none. */
 export function idShownIn(name: string): string | null | undefined {
   const [, shown] = /^[0-9a-f]{8}_(.*)$/s.exec(name) ?? [];
   if (shown === undefined) return undefined;

@@ -207,10 +207,7 @@ async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEnt
   }
 }
 
-/**
- * Describes what holds a root table's location, for messages: a table, one that is being made, or an entry
- * that is not a table; null if nothing does.
- */
+/** Describes for messages what holds a root table's location: a table or an entry; null if nothing. */
 async function holderOf(
   { disk, root, latestVersions }: CatalogEnvironment,
   catalog: Catalog,

@@ -82,10 +82,7 @@ export async function takeAway(
   return false;
 }
 
-/**
- * Puts a directory back. An empty directory that somebody made in its place gives way. A directory with
- * content is a new table, and stays.
- */
+/** Puts a directory back. An empty one in its place gives way; one with content is a new table. */
 async function putBack(disk: Disk, moved: string, directory: string): Promise<void> {
   if ((await disk.stat(moved)) === null) return;
   await disk.removeEmptyDirectory(directory);

@@ -1,7 +1,4 @@
-/**
- * Handles the objects of the catalog by their path: ids, parents, properties. Namespaces and tables share
- * their ids, and the parent of a new object must exist.
- */
+/** Handles catalog objects by path: ids, parents, properties. Namespaces and tables share their ids. */
 
 import { parseBoundedJson } from "../../bytes/boundedJson.js";
 import { CorruptFileError, InvalidInputError, NamespaceNotFoundError } from "../../errors.js";

@@ -56,9 +56,7 @@ export interface ReadHandle {
   readonly size: number;
   /** Identity as in {@link FileStat}, when the file was opened. */
   readonly identity: string;
-  /**
-   * Returns the bytes up to the file's end that `open` read as well; null from the second call on. Optional.
-   */
+  /** Returns the last bytes, if `open` read them as well; null from the second call on. Optional. */
   takeTail?(): Uint8Array | null;
   /**
    * Reads exactly `length` bytes, 8-byte aligned. Fails if the file is shorter.
@@ -79,18 +77,14 @@ export interface ReadHandle {
 
 /** A new file that one caller writes from front to back. */
 export interface WriteHandle {
-  /**
-   * True if the memory of chunks is free once `write` resolves. Default: it is free once the file is closed.
-   */
+  /** True if chunks are free once `write` resolves. Default: they are free once the file is closed. */
   readonly takesChunksAtOnce?: true;
   /**
    * Appends all chunks, in order. Resolves when the file system has accepted all bytes. Chunks may lie in
    * shared memory.
    */
   write(chunks: readonly Uint8Array[]): Promise<void>;
-  /**
-   * Resolves when the bytes written so far would survive a power cut. Does nothing with durability "none".
-   */
+  /** Resolves when the bytes so far would survive a power cut. Does nothing with durability "none". */
   sync(): Promise<void>;
   /** Closes the file; no other call may follow. */
   close(): Promise<void>;
@@ -101,9 +95,7 @@ export type AllocateTail = (byteLength: number) => Uint8Array;
 
 /** The file-system calls of the engine. */
 export interface Disk {
-  /**
-   * Reads a whole file; null if it does not exist. Fails if it is longer than `maxBytes`, and like `open`.
-   */
+  /** Reads a whole file; null if it does not exist. Fails if longer than `maxBytes`, and like `open`. */
   readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
   /**
    * Opens a file for reading; null if it does not exist. Only regular files can be opened: a symbolic link

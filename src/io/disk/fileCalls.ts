@@ -145,10 +145,7 @@ export const syncAll = (fd: number, filePath: string): Promise<void> =>
     syncByHandle(fd, filePath, refusal),
   );
 
-/**
- * Syncs a file that Node's permission model refuses to sync by descriptor. Opens it again as a `FileHandle`,
- * which may be synced, and checks that it is the same file.
- */
+/** Syncs a file that Node's permission model refuses to sync by descriptor, by a second, checked handle. */
 async function syncByHandle(fd: number, filePath: string, refusal: NodeJS.ErrnoException): Promise<void> {
   if (refusal.code !== "ERR_ACCESS_DENIED") throw refusal;
   const isDirectory = fs.fstatSync(fd).isDirectory();

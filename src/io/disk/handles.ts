@@ -87,10 +87,7 @@ export class HandlePool implements IdleFiles {
     for (const [path, file] of this.#files) if (file.users === 0) this.#drop(path, file);
   }
 
-  /**
-   * Closes all files, and resolves when the idle ones are closed. Reads of a running scan may continue: each
-   * opens its file for itself.
-   */
+  /** Closes all files; resolves when the idle ones are closed. Running scans open files for themselves. */
   async close(): Promise<void> {
     this.#closed = true;
     const idle: Promise<void>[] = [];

@@ -36,10 +36,7 @@ import { realPathOrNull } from "./realPath.js";
 export interface NodeDiskOptions {
   /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": none does. */
   readonly durability: "fsync" | "none";
-  /**
-   * Confinement of all steps; with one, links to files that it admits are followed. Default: steps anywhere,
-   * and no followed links.
-   */
+  /** Confinement of all steps; admitted links are followed. Default: steps anywhere, no followed links. */
   readonly confinement?: Confinement;
 }
 

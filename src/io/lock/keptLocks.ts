@@ -1,7 +1,4 @@
-/**
- * Keeps released locks for a moment (heldLock.ts), because a change of a table is often followed by another
- * one. Kept locks are free for all other processes.
- */
+/** Keeps released locks for a moment (heldLock.ts), for the next change. Other processes may take them. */
 
 import path from "node:path";
 import { performance, setTimeout } from "../../async/timers.js";

@@ -107,10 +107,7 @@ function describeProcess(): Omit<NamedProcess, "kind"> {
   };
 }
 
-/**
- * Returns the address of the first network interface. It distinguishes machines of the same name on platforms
- * without a machine id.
- */
+/** Returns the first network interface's address, which distinguishes machines without a machine id. */
 function networkAddress(): string {
   const interfaces = Object.entries(os.networkInterfaces()).sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, addresses = []] of interfaces) {

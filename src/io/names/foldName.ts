@@ -19,10 +19,7 @@ const MTAVRULI_TO_ASOMTAVRULI = 0x1c90 - 0x10a0;
 /** Matches the Turkish capital İ, whose dot some mappings drop and others keep. */
 const iWithMarks = (): RegExp => /I\p{M}+/gu;
 const DOT_ABOVE = "\u0307";
-/**
- * Matches the iota subscript among marks. As a mark it moves after other marks; as a capital it is a letter
- * and stays.
- */
+/** Matches the iota subscript among marks: as a mark it moves last; as a capital it stays. */
 const markedIotas = (): RegExp => /(?:\u0399|\p{M})+/gu;
 const IOTA = "\u0399";
 const ignorable = (): RegExp => /\p{Default_Ignorable_Code_Point}/gu;

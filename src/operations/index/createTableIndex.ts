@@ -1,7 +1,4 @@
-/**
- * CreateTableIndex: checks the request and starts a job that builds the index. The index exists when the job
- * has succeeded.
- */
+/** CreateTableIndex: starts a job that builds the index. The index exists when the job has succeeded. */
 
 import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { BuildableKind } from "../../indexes/kind.js";

@@ -1,7 +1,4 @@
-/**
- * MergeInsertIntoTable: updates, inserts and deletes rows by key. A declared table has no rows to match, so
- * all rows are inserted.
- */
+/** MergeInsertIntoTable: updates, inserts and deletes rows by key. A declared table gets all rows. */
 
 import { whenAborted } from "../../async/abort.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";

@@ -17,10 +17,7 @@ const MAX_DEPTH = 32;
 type Members = Readonly<Record<string, unknown>>;
 
 const MATCH_OPTIONS = ["operator", "fuzziness", "prefixLength", "maxExpansions"];
-/**
- * Members of each kind of structured query. Unknown members are refused, so that a misspelt one does not mean
- * its default.
- */
+/** Members of each kind of structured query. Others are refused: a misspelt one would mean its default. */
 const STRUCTURED = {
   match: ["terms", "column", "boost", ...MATCH_OPTIONS],
   phrase: ["terms", "column", "slop"],

@@ -1,7 +1,4 @@
-/**
- * DescribeComputedColumns: returns the computed columns and their rows without a value. This operation is not
- * in the namespace spec.
- */
+/** DescribeComputedColumns: returns computed columns and their rows without a value. Not in the spec. */
 
 import { formatFieldPath } from "../../ident.js";
 import type { ComputedColumnState } from "../../namespace/schema.js";

@@ -93,10 +93,7 @@ export async function planVersions(parts: readonly VersionPart[]): Promise<Plann
   return { steps, sources, records };
 }
 
-/**
- * Returns the published versions and removes their staged files. It does not read the versions again, because
- * other writers may have removed one.
- */
+/** Returns the published versions and removes their staged files. Others may remove a version meanwhile. */
 export async function publishedVersions(
   parts: readonly VersionPart[],
   { sources, records }: PlannedVersions,

@@ -9,10 +9,7 @@ export type ApiKeyOptions =
   | readonly string[]
   | ((apiKey: string) => Principal | null | Promise<Principal | null>);
 
-/**
- * Keys that a header can carry: Latin-1 without control characters, without blanks at either end, and at most
- * as long as the longest credential.
- */
+/** Keys that a header can carry: Latin-1, no control characters, no blanks at the ends, bounded length. */
 const KEY = /^[!-~\u00a1-\u00ff](?:[ -~\u00a0-\u00ff]{0,16382}[!-~\u00a1-\u00ff])?$/;
 
 /**

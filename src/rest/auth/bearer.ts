@@ -126,10 +126,7 @@ function isAccessToken(typ: unknown, payload: JWTPayload, tokenType: string | un
 /** A media type may omit the part before the slash. */
 const mediaType = (typ: string) => typ.toLowerCase().replace(/^application\//, "");
 
-/**
- * Returns the name of the caller. A client that acts for itself may have no `sub`. `client_id` does not
- * replace a malformed `sub`, because the owner would be a guess.
- */
+/** Returns the caller's name. `client_id` replaces a missing `sub`, but never a malformed one. */
 function subjectOf({ sub, client_id }: JWTPayload): string {
   const subject: unknown = sub === undefined ? client_id : sub;
   if (typeof subject !== "string" || subject === "") throw new InvalidToken("it does not say whose it is");

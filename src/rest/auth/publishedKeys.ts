@@ -29,10 +29,7 @@ class Moment {
     return Math.min(this.#wallMs, Date.now() - (performance.now() - this.#tickMs));
   }
 
-  /**
-   * Milliseconds according to the clock that advanced more. One clock may be set back; the other stands still
-   * while the machine sleeps.
-   */
+  /** Milliseconds by the clock that advanced more: one may be set back, the other stops during sleep. */
   get ageMs(): number {
     return Math.max(Date.now() - this.#wallMs, performance.now() - this.#tickMs);
   }
@@ -45,10 +42,7 @@ interface KeySet {
   readonly readAt: Moment;
 }
 
-/**
- * Returns a function that finds the key of a token. The function throws KeysUnavailable, or its own JOSEError
- * if the token is invalid.
- */
+/** Returns a function that finds a token's key. It throws KeysUnavailable, or JOSEError for bad tokens. */
 export function publishedKeys(url: URL): JWTVerifyGetKey {
   const published = new PublishedKeys(url);
   return (header, token) => published.keyOf(header, token);
@@ -145,10 +139,7 @@ function isIssuedAfter({ payload }: Parameters<JWTVerifyGetKey>[1], { wallMs }: 
   }
 }
 
-/**
- * Returns a function that finds keys like `find`. It throws KeysUnavailable if the token is not at fault: a
- * published key may be unusable.
- */
+/** Returns `find`, but with KeysUnavailable if the token is not at fault: a key may be unusable. */
 const usableKeys =
   (find: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {

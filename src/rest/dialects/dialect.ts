@@ -103,10 +103,7 @@ const OF_VERSIONS: ReadonlySet<Route["operation"]> = new Set([
   "listTableVersions",
 ]);
 
-/**
- * Returns a dialect whose clients commit through the server. Answers tell them to, and a branch's first
- * version may be published before the branch is registered.
- */
+/** Returns a dialect whose clients commit through the server, even to branches not registered yet. */
 export function managedVersions(dialect: Dialect): Dialect {
   return { ...dialect, perform: (call) => performManaged(call, dialect) };
 }

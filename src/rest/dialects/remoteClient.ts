@@ -128,10 +128,7 @@ const withoutUnset = (body: Members, members: readonly string[]): Members =>
     Object.entries(body).filter(([name, value]) => !members.includes(name) || (value ?? false) !== false),
   );
 
-/**
- * Removes members that a route of this client lacks. Most of these routes stand for missing features, and
- * report those instead of a member.
- */
+/** Removes members that a route lacks, so that the route reports its missing feature instead. */
 function knownMembers({ operation, body }: Route, json: Members): Members {
   if (operation === "listJobs" || !(body instanceof z.ZodObject)) return json;
   return Object.fromEntries(Object.entries(json).filter(([name]) => Object.hasOwn(body.shape, name)));

@@ -1,7 +1,4 @@
-/**
- * Bodies of requests, read within limits on size, depth, the time between pieces, and the total waiting time.
- * Rows are passed on piece by piece.
- */
+/** Bodies of requests, read within limits on size, depth and time. Rows are passed on piece by piece. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";

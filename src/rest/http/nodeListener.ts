@@ -112,10 +112,7 @@ function noRequest({ url = "" }: IncomingMessage): Response {
   return Response.json(problem, { status: problem.status, headers });
 }
 
-/**
- * Returns the fetch request. Null if the target is not a path, or fetch does not support the method. Only the
- * headers contain the client's host.
- */
+/** Returns the fetch request; null without a path or a supported method. Only headers hold the host. */
 function requestOf(
   incoming: IncomingMessage,
   body: IncomingBody,
@@ -163,10 +160,7 @@ function urlOf(incoming: IncomingMessage, basePath = ""): string {
   return pathname.startsWith(`${basePath}/`) ? originalUrl : url;
 }
 
-/**
- * The body of a request, read at the reader's pace. After the answer, the rest is read and dropped, because
- * the connection's next request follows.
- */
+/** The body of a request, read at the reader's pace. After the answer, the rest is read and dropped. */
 class IncomingBody {
   readonly #incoming: IncomingMessage;
 

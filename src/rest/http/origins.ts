@@ -185,10 +185,7 @@ function readHosts(hosts: readonly string[]): readonly HostPattern[] {
 
 // ------------------------------------------------------------------------------------------------ origins
 
-/**
- * True if a page came from the server that it calls. The scheme is ignored, because a proxy may have spoken
- * TLS with the browser.
- */
+/** True if a page came from the server that it calls, by any scheme: a proxy may have spoken TLS. */
 function isOwn(origin: string, host: string): boolean {
   if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
   const { protocol, host: originHost } = new URL(origin);

@@ -25,10 +25,7 @@ const EMPTY_OBJECT_BYTES = 16;
 
 const utf8 = new TextEncoder();
 
-/**
- * Returns the body if it was read before; null otherwise. A refusal is left to the code that reads the body,
- * because the request may be refused for a better reason.
- */
+/** Returns the body if it was read before; null otherwise. The code that reads it throws a refusal. */
 export function parsedBody(incoming: IncomingMessage): Uint8Array | Refusal | null {
   if (!incoming.readableDidRead) {
     // Nobody reads an empty body.

@@ -96,10 +96,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   return request;
 }
 
-/**
- * Refuses `use_lsm`, with which LanceDB's clients request rows in a log beside the table's versions. Without
- * the log, rows would be missing.
- */
+/** Refuses `use_lsm`, which requests rows in a log beside the versions: without it, rows are missing. */
 function refuseLog({ query, json }: WireRequest): void {
   const asksForLog = (members: unknown) =>
     typeof members === "object" && members !== null && "use_lsm" in members && members.use_lsm === true;
@@ -214,10 +211,7 @@ function parseStrings(text: string, member: string): unknown {
 
 // -------------------------------------------------------------------------------- id
 
-/**
- * Returns the id in the path. An id in the body must be equal. It also decides whether a plus sign in the
- * path means a space.
- */
+/** Returns the id in the path. The body's must equal it, and then decides what a plus sign means. */
 function readId(wire: WireRequest, bodyId: readonly string[] | undefined): readonly string[] {
   const { route, parameters, query } = wire;
   const segment = parameters.id;

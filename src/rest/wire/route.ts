@@ -66,10 +66,7 @@ export const GET = ["GET"] as const;
 export const POST_OR_GET = ["POST", "GET"] as const;
 const emptyAnswer = z.object({});
 
-/**
- * Returns a route with the members of the operation's request. Rows are the body, and members then come in
- * the query.
- */
+/** Returns a route with the operation's members, which come in the query if rows are the body. */
 export function route(
   operation: OperationName,
   path: string,

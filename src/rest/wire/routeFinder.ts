@@ -63,10 +63,7 @@ function firstOf(matched: Result<Route>): FoundRoute | null {
   return { route, parameters: Object.fromEntries(values) };
 }
 
-/**
- * Returns the path after the base path, without extra slashes that some clients add. Empty if the path does
- * not start with the base path.
- */
+/** Returns the path after the base path, without extra slashes; empty if it lies elsewhere. */
 export function innerPath(pathname: string, basePath: string): string {
   if (!pathname.startsWith(`${basePath}/`)) return "";
   const inner = pathname.slice(basePath.length).replace(/^\/+/, "/");

@@ -18,10 +18,7 @@ const USE_LSM = "use_lsm";
 const DELIMITER = "delimiter";
 const COMMON = ["id", "identity", "context"];
 
-/**
- * Members of the namespace spec that have no effect here, by operation. A dot leads into an object, or into
- * the objects of a list.
- */
+/** Members of the namespace spec without effect here, by operation. A dot leads into objects or lists. */
 const IGNORED: Partial<Record<OperationName, readonly string[]>> = {
   batchCommitTables: [
     ...["declare_table", "create_table_version", "delete_table_versions", "deregister_table"],

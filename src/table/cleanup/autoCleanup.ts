@@ -19,10 +19,7 @@ const INTERVAL = `${PREFIX}interval`;
 const OLDER_THAN = `${PREFIX}older_than`;
 const RETAIN_VERSIONS = `${PREFIX}retain_versions`;
 
-/**
- * Milliseconds to wait for the lock. The wait is short because the commit is acknowledged after the cleanup,
- * and later commits can clean up as well.
- */
+/** Milliseconds to wait for the lock: the commit is acknowledged only after the cleanup. */
 const LOCK_WAIT_MS = 1000;
 
 /**

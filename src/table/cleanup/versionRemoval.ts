@@ -1,7 +1,4 @@
-/**
- * Removes versions of any age by their numbers. Their manifests are set aside, so that a cleanup finds the
- * files that only they need.
- */
+/** Removes versions of any age. A cleanup finds the files that only their set-aside manifests need. */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { isPinned, readPinnedVersions } from "../refs/pinnedVersions.js";

@@ -254,10 +254,7 @@ async function register(
   }
 }
 
-/**
- * Removes the files of a branch whose creation failed, and the directories that this leaves empty. Files of
- * another engine beside them stay.
- */
+/** Removes the files of a branch whose creation failed, and directories that this leaves empty. */
 async function removeFirstVersion(
   { disk, root, mainRoot }: TableAt,
   source: OpenVersion,

@@ -180,10 +180,7 @@ function lacksRequiredColumn(fragments: readonly DataFragment[], merge: Merge): 
   });
 }
 
-/**
- * Returns true if a leaf and all its parents are NOT NULL. Below a nullable parent, a NOT NULL leaf may be
- * missing along with the parent.
- */
+/** Returns true if a leaf and all its parents are NOT NULL. It may be missing along with a parent. */
 function isRequiredFromTheTop(leaf: Field, schema: readonly Field[]): boolean {
   const byId = new Map(schema.map((field) => [field.id, field]));
   let field: Field | undefined = leaf;

@@ -1,7 +1,4 @@
-/**
- * Groups the indexes of a version by name. An index has one or several segments, and each fragment is in at
- * most one of them.
- */
+/** Groups the indexes of a version by name. Segments of an index share no fragment. */
 
 import type { IndexMetadata, Manifest } from "../../format/table.js";
 import { isSystemIndex, liveRowCount } from "../fragments/statistics.js";

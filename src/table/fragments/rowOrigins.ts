@@ -101,10 +101,7 @@ function spansOf(fragment: DataFragment): Span[] {
   return spans;
 }
 
-/**
- * Sorts the spans by id and removes overlaps. A row that was moved earlier has its id in two fragments, with
- * the same version in both.
- */
+/** Sorts the spans by id and removes overlaps: a moved row has its id and version in two fragments. */
 function apart(spans: Span[]): Span[] {
   const kept: Span[] = [];
   let endId = 0;

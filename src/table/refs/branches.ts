@@ -130,10 +130,7 @@ export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: str
 const TAKEN_STARTS: readonly string[] = ["_", ".tiltyard", ".lance-", ".ns-", ".tmp-"].map(foldName);
 const TAKEN: readonly string[] = ["data", "tree"].map(foldName);
 
-/**
- * Returns true if some file system treats a part of a branch's name, other than the first, as a name that a
- * table uses in its directory.
- */
+/** Returns true if some file system takes a later part of a branch's name for one of a table's names. */
 function isTakenPart(part: string): boolean {
   const folded = foldName(part);
   return TAKEN.includes(folded) || TAKEN_STARTS.some((start) => folded.startsWith(start));
