@@ -21,7 +21,6 @@ const COVERED: Readonly<Record<string, string>> = {
   errors: "errorTable",
   nearestName: "operations/mistakes",
   operationTable: "rest/wire/routes",
-  optionMembers: "operations/absentOptions",
   requestMembers: "operations/absentOptions",
   "arrow/columns/": "arrow/wholeColumns arrow/nested interop/json query/order/largeSort",
   "arrow/exchange/": "arrow/exchange/input arrow/exchange/pieces arrow/inputBounds arrow/messageBounds",
