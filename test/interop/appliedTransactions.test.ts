@@ -1,6 +1,6 @@
 /**
- * What the reference's transactions make of its versions: each applied by us to the version before must give the
- * manifest that the reference itself wrote. Nothing is committed here, and nothing read but manifests.
+ * Applies each transaction of the reference to the version before it: the manifest equals the reference's
+ * own.
  */
 
 import { join } from "node:path";
@@ -24,7 +24,6 @@ const rows = (from: number, count: number) =>
     vector: [from, index, 1, 2],
   }));
 
-/** One list of changes per history; the table begins with 60 rows in three fragments. */
 const HISTORIES: Record<string, (table: Table) => Promise<unknown>> = {
   deletions: async (table) => {
     await table.delete("id < 5");
@@ -78,12 +77,12 @@ const HISTORIES: Record<string, (table: Table) => Promise<unknown>> = {
   },
 };
 
-/** What counts of a version: not when, by whom and with which transaction it was made. */
+/** Contents of a version without its time, writer and transaction. */
 function contentOf(content: VersionContent) {
   const { manifest } = content;
   return {
     fields: manifest.fields,
-    // Encoded, as the reference leaves out what is zero.
+    // Encoded, because the reference leaves out zeros.
     fragments: manifest.fragments.map((fragment) => DataFragment.encode(fragment)),
     maxFragmentId: manifest.maxFragmentId,
     schemaMetadata: manifest.schemaMetadata,

@@ -1,4 +1,4 @@
-/** Computed columns in one process: declared, filled, gone stale and filled again; the reference reads what we wrote. */
+/** Computed columns in one process: declared, filled, stale, filled again; the reference reads each state. */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -53,7 +53,6 @@ const rows = (from: number, count: number): Table =>
     ),
   });
 
-/** A function that doubles a number, and counts the rows it was called for. */
 function doubling(change: Partial<Record<string, unknown>> = {}) {
   const seen: number[] = [];
   const batches: number[] = [];
@@ -89,7 +88,6 @@ async function fill(ns: DirectoryNamespace, options: object = {}) {
   return ns.waitForJob({ jobId });
 }
 
-/** Pairs of n and d, by the reference. */
 async function theirPairs(): Promise<[number, number | null][]> {
   const table = tableFromIPC(await reference.readTable(root, "t"));
   const d = table.getChild("d");
@@ -437,7 +435,6 @@ describe("a backfill that can't be", () => {
 });
 
 describe("while a backfill runs", () => {
-  /** Runs something when the function is called for the first time. */
   function during(work: (ns: DirectoryNamespace) => Promise<unknown>) {
     const seen: number[] = [];
     let other: Promise<unknown> | null = null;
@@ -534,7 +531,7 @@ describe("while a backfill runs", () => {
       namespaces.map((ns) => ns.alterTableBackfillColumns({ ...ID, column: "d", where: "true" })),
     );
     for (const { jobId } of jobs) await namespaces[0].waitForJob({ jobId });
-    // One that is asked for when the first has ended is another.
+    // A job requested after the first has ended is a new one.
     expect(seen.length).toBe(300 * new Set(jobs.map(({ jobId }) => jobId)).size);
   });
 });

@@ -1,4 +1,4 @@
-/** Indexes on vectors of bytes, which are compared bit by bit: ours beside the reference's, over each other's rows. */
+/** Indexes on vectors of bytes, compared by bits, that each engine builds over rows of both. */
 
 import { tableToIPC } from "apache-arrow";
 import { InvalidInputError } from "tiltyard";
@@ -17,7 +17,7 @@ const NEAREST = 10;
 
 const { root, namespace, connection } = await openBothEngines();
 
-/** Vectors around some centres, of which each has other bits than its centre here and there. */
+/** Vectors around a few centres; each differs from its centre in some bits. */
 function clusteredRows(count: number, seed: number, firstId = 0): TestRow[] {
   const centre = randomNumbers(4);
   const centres = Array.from({ length: 20 }, () =>
@@ -56,13 +56,13 @@ const there =
     table
       .query()
       .nearestTo(Uint8Array.from(query))
-      // Its types leave this one out.
+      // The reference's types lack "hamming".
       .distanceType("hamming" as "l2")
       .limit(NEAREST)
       .nprobes(nprobes)
       .toArray() as Promise<Found[]>;
 
-/** The part of the nearest rows that are found; rows of the same distance are as good as each other. */
+/** Part of the nearest rows that a search finds; rows at equal distances count as equal. */
 async function recallOf(search: Search, rows: readonly TestRow[], nprobes: number): Promise<number> {
   let found = 0;
   for (const query of queriesOf().filter(({ length }) => length === DIMENSION)) {

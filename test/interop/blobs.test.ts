@@ -1,6 +1,6 @@
 /**
- * Blob columns of file versions 2.0 and 2.1, both ways (those of version 2 are in blobsV2.test.ts). A scan of the reference gives where values lie, not the
- * values; that they lie there is looked up in the file.
+ * Blob columns of file versions 2.0 and 2.1. The reference's scan gives offsets, which are looked up in the
+ * file.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -45,12 +45,10 @@ afterAll(async () => {
 
 const SIZES = [5, 0, 63, 64, 65, 1, 3_000, 0, 17];
 
-/** Bytes that tell their row. */
 function blob(row: number, size = SIZES[row % SIZES.length]!): Uint8Array {
   return Uint8Array.from({ length: size }, (_, index) => (row * 31 + index * 7) & 0xff);
 }
 
-/** Every third is null. */
 const blobs = (count: number, first = 0): (Uint8Array | null)[] =>
   Array.from({ length: count }, (_, row) => ((row + first) % 3 === 1 ? null : blob(row + first)));
 
@@ -68,7 +66,6 @@ function tableOf(values: (Uint8Array | null)[], nullable = true): Table {
   });
 }
 
-/** Values in a form that is fast to compare. */
 const hex = (values: Iterable<unknown>): unknown[] =>
   Array.from(values, (value) =>
     value instanceof Uint8Array
@@ -83,7 +80,7 @@ interface Description {
   size: bigint;
 }
 
-/** What the reference's descriptions of `b` refer to in the only data file of a table. */
+/** Values that the reference's descriptions of `b` refer to in the only data file of a table. */
 async function describedValues(
   name: string,
   version: string,
@@ -220,7 +217,7 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     disk.reset();
     const [first, none, last] = await table.takeBlobs("b", [7, 9, 99]);
     expect(none).toBeNull();
-    // What tells where they lie, of 4 MB of blobs.
+    // Only the descriptions, of 4 MB of blobs.
     expect(disk.bytesRead).toBeLessThan(100_000);
     expect([first!.size, last!.size]).toEqual([40_000, 40_000]);
     disk.reset();

@@ -1,6 +1,6 @@
 /**
- * Blob columns of version 2, which files of 2.2 hold, both ways: in the data file, in a side file with others and in
- * side files of their own.
+ * Blob columns of version 2 in files of 2.2: in the data file, in shared side files and in side files of
+ * their own.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -47,9 +47,8 @@ const INLINE = "lance-encoding:blob-inline-size-threshold";
 const SHARED = "lance-encoding:blob-dedicated-size-threshold";
 const SIDE_FILE = "lance-encoding:blob-pack-file-size-threshold";
 
-/** In the data file, in a side file with others, in side files of their own. */
 const SIZES = [5, null, 0, 70_000, 65_536, 65_537, 4_194_304, 4_194_305, 100_000, null, 9];
-/** Bounds so small that a few bytes go everywhere. */
+/** Bounds so small that a few bytes reach every kind of file. */
 const SMALL = { [INLINE]: "10", [SHARED]: "20", [SIDE_FILE]: "30" };
 const SMALL_SIZES = [5, 10, null, 11, 12, 20, 0, 21, 22, 40, 19, null, 15];
 
@@ -73,7 +72,6 @@ const blobField = (more: Record<string, string> = {}, type: DataType = BLOB, nul
     new Map([["ARROW:extension:name", "lance.blob.v2"], ...Object.entries(more)]),
   );
 
-/** Bytes that tell their row. */
 function bytesOf(row: number, size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   for (let index = 0; index < size; index++) bytes[index] = row * 31 + index * 7 + (index >>> 8);
@@ -97,7 +95,7 @@ const hex = (values: readonly (Uint8Array | null)[]) =>
 const expectedBytes = (sizes: readonly (number | null)[]) =>
   hex(sizes.map((size, row) => (size === null ? null : bytesOf(row, size))));
 
-/** Files of each side directory, and where the reference says that each value is; both without their random names. */
+/** Files of each side directory, and the reference's location of each value, without random names. */
 async function placement(name: string): Promise<{ sideFiles: unknown; descriptors: unknown }> {
   const data = join(root, `${name}.lance`, "data");
   const sideFiles = readdirSync(data, { withFileTypes: true })
@@ -431,7 +429,6 @@ describe("side files", () => {
     compareTables(first!, await namespace.table([name], { tag: "kept" }).scan().toArrow());
 
     await namespace.deleteTableTag({ id: [name], tag: "kept" });
-    // A data file and its four side files of several values and three of one.
     expect(await namespace.cleanupTable(all)).toMatchObject({ dataFilesRemoved: 8, versionsRemoved: 1 });
     expect(stems(name, true)).toEqual(stems(name, false));
     expect(stems(name, true)).toHaveLength(2);
@@ -486,7 +483,7 @@ describe("columns of blobs are changed", () => {
     ];
     await namespace.alterTableAlterColumns({ ...id, alterations });
     await namespace.updateFieldMetadata({ ...id, updates: [{ path: "c", metadata: { [INLINE]: "1000" } }] });
-    // What takes a side file by the old bounds takes none by the new ones but where it may not share a file.
+    // Values that need a side file by the old bounds need one by the new ones only if they may not share it.
     const more = tableOf([15, 30], blobField(), SMALL_SIZES.length);
     const renamed = new Table({ c: more.getChild("b")! });
     await namespace.insertIntoTable(id, renamed);

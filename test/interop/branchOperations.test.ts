@@ -1,5 +1,3 @@
-/** Every operation on a branch, and branches of tables that were moved or cloned. */
-
 import { cp, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
@@ -24,7 +22,7 @@ const numberOrNull = (value: unknown): number | null => (value === null ? null :
 const readThere = async (root: string, branch?: string) =>
   valuesOf(tableFromIPC(await reference.readTable(root, "t", { branch })));
 
-/** Main has 1 to 4 without 2, branch dev 10 and 11 besides, dev/sub another 20; 11 is deleted in dev. */
+/** Main has 1, 3 and 4; branch dev adds 10 and deletes 11; dev/sub adds 20. */
 async function layDown(root: string, maker: "us" | "them"): Promise<DirectoryNamespace> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, rowsOf(1, 2));
@@ -105,7 +103,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     await (await layDown(before, maker)).close();
     const root = join(base, "after", "root");
     await cp(join(base, "before"), join(base, "after"), { recursive: true });
-    // Where it was there is another table by now, with branches of the same names.
+    // A new table with branches of the same names stands at the old location.
     await rm(before, { recursive: true });
     await (await layDown(before, maker)).close();
 
@@ -120,7 +118,6 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     expect(await read("new")).toEqual([1, 3, 4, 10, 13, 14]);
     await ns.createTableBranch({ id, name: "fresh" });
     expect(await read("fresh")).toEqual([1, 3, 4]);
-    // Of what was made where it now is, the reference finds the files too.
     expect(await readThere(root, "fresh")).toEqual([1, 3, 4]);
     await ns.deleteTableBranch({ id, name: "new" });
     expect(await read("dev")).toEqual([1, 3, 4, 10, 13]);
@@ -154,7 +151,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
       ["n", nulls],
       ["c", sevens],
     ]);
-    // Written anew for fragments whose files and deletions are inherited.
+    // Rewrites fragments whose files and deletions are inherited.
     await ns.alterTableAlterColumns({
       ...target,
       alterations: [{ path: "v", rename: "w", dataType: "int64" }],
@@ -222,7 +219,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
 
     await ns.createTableTag({ id, tag: "kept", branch: "dev", version: 6 });
     const { versionsRemoved } = await ns.cleanupTable({ id, branch: "dev", olderThanMs: 0 });
-    // Of 3 to 7 the latest stays, what has a tag, and what dev/sub was made from.
+    // Of versions 3 to 7 the latest, tagged ones and the parent of dev/sub stay.
     expect(versionsRemoved).toBe(2);
     const left = (await ns.listTableVersions({ id, branch: "dev" })).versions;
     expect(left.map(({ version }) => version)).toEqual([4, 6, 7]);
@@ -258,7 +255,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
       await expect(handle.cleanup()).rejects.toBeInstanceOf(InvalidTableStateError);
       await expect(handle.optimize()).rejects.toBeInstanceOf(InvalidTableStateError);
     }
-    // Main has a version of that number only later; it is another one.
+    // Main's later version of that number is another one.
     expect(await ns.table(id, { version: 4 }).exists()).toBe(false);
     await expect(ns.table(id, { tag: "none" }).versions()).rejects.toBeInstanceOf(TableTagNotFoundError);
     await ns.close();

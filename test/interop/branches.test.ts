@@ -1,5 +1,3 @@
-/** Branches that the reference and we make, write to and delete by turns: both see the same. */
-
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
@@ -20,7 +18,6 @@ const typeOf = (work: Promise<unknown>): Promise<string> =>
 type Side = "us" | "them";
 const SIDES: readonly Side[] = ["us", "them"];
 
-/** The same verbs of both. */
 function sidesOf(ns: DirectoryNamespace, root: string) {
   return {
     us: {
@@ -51,7 +48,7 @@ function sidesOf(ns: DirectoryNamespace, root: string) {
   };
 }
 
-/** Names, parents and rows of all branches, as both see them. */
+/** Names, parents and rows of all branches in both engines. */
 async function expectSame(ns: DirectoryNamespace, root: string): Promise<Record<string, number[]>> {
   const { us, them } = sidesOf(ns, root);
   const { branches } = await ns.listTableBranches({ id });
@@ -122,7 +119,6 @@ describe.each(SIDES)("a table and branches made by %s", (maker) => {
     expect(await expectSame(ns, root)).toEqual({ main: [2, 3, 4], early: [50] });
     expect(await readdir(join(root, "t.lance", "tree"))).toEqual(["early"]);
 
-    // A deleted name is free for either.
     for (const side of SIDES) {
       await sides[side].create("dev");
       await sides[side === "us" ? "them" : "us"].append("dev", 60);
@@ -181,7 +177,7 @@ describe("branches", () => {
       seen.push(...found);
       if (page.pageToken === undefined) break;
       pageToken = page.pageToken;
-      // Neither moves what is still to come.
+      // Neither engine's listing moves entries of later pages.
       await ns.createTableBranch({ id, name: `0${seen.length}` });
       await ns.deleteTableBranch({ id, name: seen[0]! }).catch(() => undefined);
     }

@@ -1,7 +1,4 @@
-/**
- * Tables in which the reference buffers rows (`setLsmWriteSpec`): its queries give rows that no version has. Ours refuses
- * them, and never gives the outdated rows of the fragments alone.
- */
+/** The reference can buffer rows outside of versions (`setLsmWriteSpec`): our reads refuse such tables. */
 
 import { DirectoryNamespace, type MergeInsertIntoTableRequest, UnsupportedError } from "tiltyard";
 import { arrow, type Connection, connect, type Table } from "tiltyard-reference/session.js";
@@ -146,7 +143,7 @@ it("refuse merges that the reference refuses for their write spec, before any ro
   expect(plain).toMatchObject({ numUpdatedRows: 1, numInsertedRows: 1, version: version + 1 });
   await table.checkoutLatest();
   expect(await byThem(table)).toEqual(["1a", "2B", "4d"]);
-  // Rows that the reference buffers from now on replace ours, and the table is refused as before.
+  // Rows that the reference buffers from here on replace ours.
   await upsert(table, [4, "D"]);
   expect(await byThem(table)).toEqual(["1a", "2B", "4D"]);
   await expectRefusals("spec");
@@ -184,7 +181,7 @@ it("tell what versions and fragments have, as the reference does, of which buffe
     expect(versions.map((each) => each.version)).toEqual(
       (await table.listVersions()).map((each) => each.version),
     );
-    // What an index covers is told of all rows of a table: these are not known.
+    // Statistics of an index count all rows, and buffered ones are unknown.
     await expect(namespace.describeTableIndexStats({ id, indexName: "v_idx" })).rejects.toThrow(
       UnsupportedError,
     );

@@ -1,7 +1,5 @@
 /**
- * Casts of columns, pair by pair of types, beside the reference: where both cast, the rows are the same; where only one
- * of them does, the pair is in a table here that says why. A value that the new type cannot hold ends the cast with an
- * error, and the table stays as it was; the reference also does so, or rounds, or wraps around.
+ * Casts of columns for each pair of types: both engines give the same rows, or a table here gives the reason.
  */
 
 import { cp } from "node:fs/promises";
@@ -27,7 +25,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const DAY_MS = 86_400_000;
 
-/** By the name of a type, values that every type it can be cast to has, but for the last: null. */
+/** Values by type name. Every target type holds all of them but the last, which is null. */
 const SAMPLES: Record<string, readonly unknown[]> = {
   null: [null, null],
   bool: [true, false, null],
@@ -60,7 +58,6 @@ const TYPES = Object.keys(SAMPLES);
 
 const DECIMAL_WORDS: Record<string, number> = { "128": 2, "256": 4 };
 
-/** A value as apache-arrow takes it. */
 function inArrow(type: string, value: unknown): unknown {
   const decimal = /^decimal:(128|256)/.exec(type);
   if (decimal === null || typeof value !== "bigint") return value;
@@ -68,7 +65,7 @@ function inArrow(type: string, value: unknown): unknown {
   return new Uint32Array(new BigInt64Array(words.map((word) => BigInt.asIntN(64, word))).buffer);
 }
 
-/** The same values in so many columns c0, c1 … */
+/** A table with the same values in `count` columns c0, c1 … */
 function columnsOf(type: string, values: readonly unknown[], count: number): Table {
   const arrow: DataType = arrowTypeFromLogical(parseType(type), "c");
   const given = values.map((value) => inArrow(type, value));
@@ -84,19 +81,17 @@ const isZoned = (type: string) => /^timestamp:.*[a-z]:\w+\/\w+$/.test(type);
 const isInstant = (type: string) => /^(date|timestamp)/.test(type);
 const isNumber = (type: string, kinds: readonly string[]) => kinds.some((kind) => type.startsWith(kind));
 
-/** Whether we cast what the reference does not: exact values only. */
+/** True if only we cast: exact values only. */
 const onlyWe = (from: string, to: string): boolean =>
   (isNumber(from, ["int", "uint"]) && isNumber(to, ["halffloat", "double"])) ||
   (from === "null" && to === "null");
 
-/** Whether the reference casts what we do not. */
 function onlyThey(from: string, to: string): boolean {
-  // Local time has no instant; which one is meant is known to the program alone.
+  // Local time has no instant: only the program knows its zone.
   if (isInstant(from) && isInstant(to)) {
     const local = [from, to].some((type) => !isZoned(type) && type !== "timestamp:us:UTC");
     return [from, to].some(isZoned) && local;
   }
-  // The day would be lost.
   return from.startsWith("timestamp") && to.startsWith("time") && !isInstant(to);
 }
 
@@ -109,7 +104,6 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** Two tables of the same rows, one for us and one for the reference. */
 async function twins(rows: Table): Promise<{ ours: string; theirs: string }> {
   const ours = `t${tables++}`;
   await namespace.createTable({ id: [ours] }, rows);
@@ -156,7 +150,7 @@ describe("every pair of types", () => {
 
 const manyTexts = Array.from({ length: 129 }, (_, index) => `text ${index}`);
 
-/** Both cast, to the same; neither does; the reference makes another value of it. */
+/** "theirs loses": the reference changes the value. */
 type Outcome = "same" | "refused" | "theirs loses";
 
 describe("values at the edges", () => {
@@ -231,7 +225,6 @@ it("what deleted rows hold does not stand against a cast", async () => {
   expect(await castHere(ours, "c0", "int8")).toBe("cast");
   expect(await castThere(theirs, "c0", "int8")).toBe("cast");
   await expectSameRows(ours, theirs, ["c0", "c1"]);
-  // Nor do nulls of theirs.
   const tight = { path: "c1", nullable: false, dataType: { type: "int8" } };
   await reference.deleteRows(root, ours, "c0 is null");
   await namespace.alterTableAlterColumns({ id: [ours], alterations: [tight] });

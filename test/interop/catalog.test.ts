@@ -1,4 +1,4 @@
-/** One catalog, two engines: what either makes of it, the other sees, uses, and takes away again. */
+/** One catalog, two engines: each sees, uses and removes what the other made. */
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -113,7 +113,6 @@ describe("a catalog made here", () => {
     expect(await read(["up"])).toEqual([1, 7]);
     await theirs("dropTable", ["up"]);
     await theirs("dropTable", ["a", "moved"]);
-    // The names are free again.
     for (const id of [["r"], ["r2"], ["up"], ["a", "t"]]) await theirs("createTable", id, objectsOf(8));
     expect((await ours.listAllTables()).tables).toEqual(["a$t", "r", "r2", "up"]);
   });
@@ -266,7 +265,7 @@ it("a row without its directory means nothing", async () => {
 
 it("a table has no properties of another that had its name", async () => {
   await ours.createTable({ id: ["t"], properties: { k: "old" } }, rowsOf(1));
-  // Without the catalog's knowing.
+  // The catalog does not learn of it.
   await reference.dropTable(root, "t");
   expect((await ours.createTable({ id: ["t"] }, rowsOf(2))).properties).toEqual({});
   expect((await ours.describeTable({ id: ["t"] })).properties).toEqual({});

@@ -1,7 +1,6 @@
 /**
- * Sequences of changes of all kinds, made on four tables that begin the same: one by us, one by the reference, and two by
- * both, which are swapped half-way. After each step all four have the same rows and columns, whoever reads them; with
- * stable row ids also the same history of each row.
+ * Random changes on four equal tables: one changed by us, one by the reference, two by both in turn. After
+ * each step all have the same rows and columns in both engines, and with stable row ids the same row history.
  */
 
 import {
@@ -34,7 +33,7 @@ interface Row {
   readonly s: string | null;
 }
 
-/** `pick` chooses among what there is when the step is taken. */
+/** `pick` chooses among what exists when the step runs. */
 type Step =
   | { readonly kind: "append"; readonly rows: readonly Row[] }
   | { readonly kind: "delete"; readonly where: string }
@@ -51,12 +50,11 @@ interface Merge {
   readonly update: string | null;
   readonly insert: boolean;
   readonly remove: string | null;
-  /** Whether the source has the columns that all tables have, and no others. */
+  /** True if the source has exactly the columns of the first schema. */
   readonly isPartial: boolean;
   readonly rows: readonly Row[];
 }
 
-/** A clause without a filter. */
 const ALL = "";
 
 const key = fc.integer({ min: 0, max: 11 });
@@ -81,7 +79,7 @@ const merge: fc.Arbitrary<Merge> = fc
   })
   .filter(({ update, insert, remove }) => update !== null || insert || remove !== null);
 
-/** Each with how often it is drawn. Assignments of one update do not see each other: the reference makes them in any order. */
+/** Each with its weight. Assignments of one update use distinct columns: the reference orders them freely. */
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: rows.map((rows): Step => ({ kind: "append", rows })) },
   { weight: 4, arbitrary: where.map((where): Step => ({ kind: "delete", where })) },
@@ -120,8 +118,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 6 }).map((back): Step => ({ kind: "restore", back })) },
 );
 
-// ---------------------------------------------------------------------------------------------------- rows
-
 const BASE = ["k", "v", "s"] as const;
 const BASE_FIELDS = [
   new Field("k", new Int32(), true),
@@ -130,7 +126,7 @@ const BASE_FIELDS = [
   new Field("st", new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]), true),
 ];
 
-/** Of columns that came later, what follows from the row. */
+/** Value of a later column, computed from the row. */
 function valueIn(field: Field, { k, v, s }: Row): unknown {
   switch (field.typeId) {
     case Type.Int: {
@@ -164,9 +160,6 @@ function tableOf(fields: readonly Field[], rows: readonly Row[]): Table {
 const sourceOf = (fields: readonly Field[], { isPartial, rows }: Merge): Table =>
   tableOf(isPartial ? fields.filter(({ name }) => BASE.includes(name as never)) : fields, rows);
 
-// ------------------------------------------------------------------------------------------------- engines
-
-/** A change that was drawn, and is possible. */
 type Change =
   | Exclude<Step, { kind: "addColumn" | "dropColumn" | "renameColumn" | "castColumn" | "restore" }>
   | { readonly kind: "addColumn"; readonly name: string; readonly expression: string | null }
@@ -176,7 +169,7 @@ type Change =
   | { readonly kind: "restore"; readonly version: number };
 
 interface Engine {
-  /** Resolves to counts, where it counts. */
+  /** Resolves to row counts if the change counts rows. */
   make(name: string, change: Change, fields: readonly Field[]): Promise<unknown>;
   read(name: string, columns: readonly string[] | undefined): Promise<Table>;
   isRefusal(error: unknown): boolean;
@@ -284,7 +277,7 @@ const them: Engine = {
   },
   read: async (name, columns) =>
     tableFromIPC(await reference.readTable(root, name, columns && { columns: [...columns] })),
-  // It has one class of errors for everything.
+  // The reference has one class of errors.
   isRefusal: () => true,
 };
 
@@ -309,7 +302,7 @@ async function indexByThem(name: string, column: string): Promise<void> {
   table.close();
 }
 
-/** Who makes the steps of the first half, and of the second. */
+/** Engines of the first half and of the second half of the steps. */
 const TABLES: readonly (readonly [title: string, first: Engine, second: Engine])[] = [
   ["theirs", them, them],
   ["ours", us, us],
@@ -317,13 +310,11 @@ const TABLES: readonly (readonly [title: string, first: Engine, second: Engine])
   ["ours_theirs", us, them],
 ];
 
-// -------------------------------------------------------------------------------------------------- states
-
 const ADDED = ["a", "b", "c", "d"];
 
 /**
- * Null where nothing is there to be changed. A column that was added without values has none to cast: for the reference
- * its rows are changed all the same, for us they are not, so where rows know who changed them it is left alone.
+ * Returns null if the table has nothing to change. A column added without values is not cast with stable row
+ * ids: the reference counts its rows as changed, we do not.
  */
 function changeOf(
   step: Step,
@@ -362,10 +353,7 @@ function changeOf(
 const IDS = "_rowid";
 const HISTORY = ["_row_created_at_version", "_row_last_updated_at_version"];
 
-/**
- * Rows in one order, as texts. Which version a row is from is told by the step that made it: an engine may take several
- * versions for one.
- */
+/** Sorted rows as texts. The step that made a version identifies it: one step may take several versions. */
 function textsOf(read: Table, versions: readonly number[], fields: readonly Field[]): string[] {
   const names = fields.map(({ name }) => name);
   const stepOf = (version: bigint) => versions.findIndex((each) => BigInt(each) >= version);
@@ -385,7 +373,7 @@ function shown(value: unknown): unknown {
 const schemaOf = (read: Table): string[] =>
   read.schema.fields.map(({ name, type, nullable }) => `${name} ${type} ${nullable}`);
 
-/** What a step came to: counts, or that it was refused. */
+/** Counts of a step, or its refusal. */
 async function outcomeOf(engine: Engine, made: Promise<unknown>): Promise<unknown> {
   try {
     return (await made) ?? "done";
@@ -395,7 +383,7 @@ async function outcomeOf(engine: Engine, made: Promise<unknown>): Promise<unknow
   }
 }
 
-/** Filters that indexes answer, or the ids of the rows. */
+/** Compares filters that indexes answer, and the ids of the rows. */
 async function expectSameAnswers(name: string, rows: Table, where: string): Promise<void> {
   const ids = Array.from(rows.getChild(IDS) as Iterable<bigint>).sort();
   const some = ids.filter((_, index) => index % 3 === 0);
@@ -414,8 +402,8 @@ async function expectSameAnswers(name: string, rows: Table, where: string): Prom
 }
 
 /**
- * Two faults of the reference where a key has an index: it panics where some columns are merged and no row of the source
- * has a match, and it inserts no row whose key is null.
+ * Avoids two faults of the reference if a key has an index: a merge of some columns without a match panics,
+ * and rows with null keys are not inserted.
  */
 function withoutFaults(step: Step, before: readonly Step[]): Step {
   if (step.kind !== "merge" || before.every(({ kind }) => kind !== "index")) return step;
@@ -423,7 +411,7 @@ function withoutFaults(step: Step, before: readonly Step[]): Step {
   return { ...step, isPartial: false, rows: rows.length === 0 ? [{ k: 11, v: 1, s: "x" }] : rows };
 }
 
-/** `npm test` does the same each time: others find faults of the reference now and then, and are for the soak. */
+/** `npm test` uses one seed: others meet faults of the reference now and then, which the soak tolerates. */
 const SEED = process.env.SOAK_SCALE === undefined ? { seed: 20_261_125 } : {};
 
 let runs = 0;

@@ -1,5 +1,3 @@
-/** Cleaning up: what goes, what stays, and that the reference and we agree about it on tables of either. */
-
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
@@ -100,7 +98,7 @@ describe.each(["us", "them"] as const)("a table made by %s", (maker) => {
 
   it("loses as much by the reference as by us", async () => {
     const names = [`twin${tables++}`, `twin${tables++}`];
-    // Of one fragment each, so that the reference compacts nothing.
+    // Tables of one fragment, so that the reference compacts nothing.
     for (const name of names) {
       if (maker === "us") await namespace.createTable({ id: [name] }, rowsOf(0));
       for (const row of [1, 2, 3]) {
@@ -111,7 +109,7 @@ describe.each(["us", "them"] as const)("a table made by %s", (maker) => {
     const here = await namespace.cleanupTable({ id: [names[0]], olderThanMs: 0 });
     const there = await reference.optimizeTable(root, names[1], { before: Date.now() + 1 });
     expect(there.prune.oldVersionsRemoved).toBe(here.versionsRemoved);
-    // The time of a version takes some bytes more or less.
+    // The encoded time of a version varies by some bytes.
     const difference = Math.abs(there.prune.bytesRemoved - here.bytesRemoved);
     expect(difference).toBeLessThanOrEqual(5 * here.versionsRemoved);
     expect(await countsOf(names[0])).toEqual(await countsOf(names[1]));
@@ -163,14 +161,13 @@ describe.each(["us", "them"] as const)("a table made by %s", (maker) => {
     expect(await rowsThere(name, { tag: "older" })).toEqual([0, 1, 2]);
     expect(await rowsThere(name, { branch: "dev", version: 4 })).toEqual([0, 2, 3, 4, 33]);
 
-    // Of the branch's own versions only the latest stays, which inherits nothing.
+    // Of the branch's versions only the latest stays, which inherits nothing.
     const ofBranch = await namespace.cleanupTable({ id: [name], branch: "dev", olderThanMs: 0 });
     expect(ofBranch).toMatchObject({ versionsRemoved: 2, dataFilesRemoved: 1 });
     expect(await rowsThere(name, { branch: "dev" })).toEqual([44]);
     expect(await rowsHere(name, { branch: "dev" })).toEqual([44]);
     expect(await rowsThere(name, { version: 3 })).toEqual([0, 2, 3, 4]);
 
-    // Without refs nothing keeps them any more.
     await reference.deleteBranch(root, name, "dev");
     await namespace.deleteTableTag({ id: [name], tag: "old" });
     await reference.deleteTag(root, name, "older");
@@ -191,7 +188,7 @@ describe.each(["us", "them"] as const)("a table made by %s", (maker) => {
     expect(await rowsThere(name, { branch: "c" })).toEqual([0, 1, 2, 3, 4]);
     expect(await rowsThere(name, { branch: "a/b", version: 2 })).toEqual([0, 1, 2, 3, 4]);
     expect(await namespace.cleanupTable({ id: [name], branch: "a/b", olderThanMs: 0 })).toMatchObject({
-      // Version 2 is what branch c was made from.
+      // Branch c starts at version 2.
       versionsRemoved: 0,
     });
   });
@@ -237,7 +234,7 @@ describe("files that no version refers to", () => {
   const WEEK_S = 7 * 24 * 60 * 60;
   const orphan = "0".repeat(50);
 
-  /** Strays of every kind, in a table of one version that was committed after all of them. */
+  /** Makes orphans of every kind in a table of one version, which was committed after them. */
   async function withStrays(ageS: number): Promise<string> {
     const name = await makeTable("us");
     await namespace.cleanupTable({ id: [name], olderThanMs: 0 });
@@ -249,7 +246,7 @@ describe("files that no version refers to", () => {
       `_transactions/1-${orphan}.txn`,
       `_indices/01234567-89ab-cdef-0123-456789abcdef/page_data.lance`,
       `_versions/1.manifest#1`,
-      // Nobody's names: these stay.
+      // Names that no engine writes: these stay.
       `data/.tmpabc`,
       `data/${orphan}x/10.lance`,
       `_indices/notes/a`,
@@ -288,7 +285,7 @@ describe("files that no version refers to", () => {
     expect(await namespace.cleanupTable({ id: [name], deleteUnverified: true })).toMatchObject({
       filesRemoved: 6,
     });
-    // What may be a commit of the reference under way stays all the same.
+    // May be a commit of the reference under way.
     expect(await filesIn(name, "_versions")).toContain("1.manifest#1");
     expect(await rowsThere(name)).toEqual([5, 6]);
   });
@@ -359,7 +356,7 @@ describe("a cleanup", () => {
     expect(await versionsOf(name)).toEqual([2, 5]);
     const hint = join(directoryOf(name), "_versions", "latest_version_hint.json");
     expect(JSON.parse(await readFile(hint, "utf8"))).toEqual({ version: 5 });
-    // A writer of version 2 that was stalled all the while.
+    // From a stalled writer of version 2.
     await writeFile(hint, '{"version":2}');
     expect(await namespace.table([name]).version()).toBe(5);
     expect(await namespace.insertIntoTable({ id: [name] }, rowsOf(7))).toMatchObject({ version: 6 });

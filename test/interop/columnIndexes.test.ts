@@ -1,6 +1,6 @@
 /**
- * Indexes of the reference while columns are changed here: those on a column that is dropped go with it, a column
- * that has one is not cast, and the others stay and serve; as when the reference makes the change.
+ * Indexes of the reference while we change columns: drop removes them, cast refuses, others stay and serve,
+ * as in the reference.
  */
 
 import { cp } from "node:fs/promises";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** Two copies of a table with indexes on all columns, and a fragment that they do not cover. */
+/** Two copies of a table with indexes on all columns, and a fragment outside of them. */
 async function twins(version: string): Promise<[Side, Side]> {
   const name = `t${version.replace(".", "_")}`;
   const connection = await connect(root);

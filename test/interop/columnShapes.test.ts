@@ -1,7 +1,6 @@
 /**
- * Changes of columns on tables of many shapes: nested and dictionary columns, deleted rows, stable row ids, on the main
- * branch and on another, in files of each version. After each change, both append to what both made of it, and read it
- * as a whole, in parts, and as it was before.
+ * Changes of columns on tables of many shapes (nested, dictionary, deleted rows, stable ids, branches,
+ * versions). Both engines append to both results, and read them whole, in parts and in older versions.
  */
 
 import {
@@ -35,7 +34,7 @@ const POINT = new Struct([
 const LISTED = new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]);
 const ENTRY = new Struct([new Field("key", new Utf8(), false), new Field("value", new Int32(), true)]);
 
-/** Maps are stored from 2.2 on; structs in 2.0 are never null. */
+/** Maps need 2.2; structs in 2.0 are never null. */
 const schemaOf = (version: string): Schema =>
   new Schema([
     new Field("id", new Int32(), false),
@@ -73,7 +72,7 @@ const scriptOf = (version: string): Change[] => [
       { path: "d", rename: "words" },
     ],
   },
-  // In 2.0 the reference then cannot read its own table.
+  // In 2.0 the reference then fails to read its own table.
   version === "2.0" ? { add: { k: "1.5" } } : { alter: [{ path: "st.y", dataType: { type: "int64" } }] },
   version === "2.0"
     ? { alter: [{ path: "l", dataType: list({ type: "int64" }) as never }] }
@@ -101,7 +100,7 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** The same table twice, all by the reference: fragments with and without deleted rows, inherited and not. */
+/** Two equal tables by the reference: fragments with and without deleted rows, inherited and not. */
 async function twins(version: string, stableRowIds: boolean, branch?: string): Promise<[Side, Side]> {
   const name = `t${tables++}`;
   const schema = schemaOf(version);
@@ -120,7 +119,7 @@ async function twins(version: string, stableRowIds: boolean, branch?: string): P
   return [await sides[0], await sides[1]];
 }
 
-/** Appended by one of the two, the same rows are in both tables. */
+/** One engine appends the same rows to both tables. */
 async function append(
   sides: readonly Side[],
   by: "us" | "them",
@@ -135,7 +134,7 @@ async function append(
   }
 }
 
-/** Some columns, and some rows: what lies in different files of one fragment. */
+/** Compares columns and rows that lie in different files of one fragment. */
 async function expectPartsAlike(side: Side, what: string): Promise<void> {
   const { name, branch } = side;
   const table = namespace.table([name], { branch });
@@ -181,12 +180,11 @@ describe.each(someOf(shapes, 5))("in $version, stable row ids $stable, branch $b
       await expectAlike(ours, theirs, `${what}, rows appended`);
       if (index % 2 === 0) await expectPartsAlike(ours, what);
     }
-    // Older versions have the schema they had.
     for (const step of steps.filter((_, index) => index % 3 === 1)) {
       await expectAlike(ours, theirs, `version ${step.version}`, step.version);
     }
-    // Compacted, the rows of all those files are the same; in 2.0, where files cannot say that the structs of u are
-    // null and the reference gives up, too.
+    // Compaction keeps the rows of all files. In 2.0 files cannot say that structs of u are null, and the
+    // reference fails.
     const before = await ours.readByUs();
     expect((await namespace.optimizeTable(ours.request)).fragmentsRemoved).toBeGreaterThan(1);
     compareTables(before, await ours.readByUs());
@@ -195,7 +193,7 @@ describe.each(someOf(shapes, 5))("in $version, stable row ids $stable, branch $b
 });
 
 describe("where the reference goes wrong, we do not", () => {
-  /** What the reference reads of what we made, beside what we read before. */
+  /** The reference's rows after our change, with our rows before it. */
   async function changed(version: string, change: Change): Promise<{ before: Table; after: Table }> {
     const [ours] = await twins(version, false);
     const before = await ours.readByUs();

@@ -1,8 +1,4 @@
-/**
- * Columns added, altered and dropped, and metadata changed: the same change by us to one copy of a table and by the
- * reference to another leaves the same schema, rows and metadata, whoever reads them; and both go on with what the
- * other made.
- */
+/** Changes of columns and metadata, by us on one copy and by the reference on another, leave equal tables. */
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
@@ -57,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** Versions that {@link twins} have. */
+/** Number of versions that {@link twins} make. */
 const FIRST_VERSIONS = 3;
 
 /** Two copies of one table of the reference: two fragments, one with deleted rows. */
@@ -73,7 +69,6 @@ async function twins(dataStorageVersion: string, stableRowIds: boolean): Promise
   return [new Side(namespace, root, name), new Side(namespace, root, `${name}b`)];
 }
 
-/** With stable row ids, both say the same of which version changed which rows. */
 async function expectSameUpdates(ours: Side, theirs: Side, what: string): Promise<void> {
   const [a, b] = await Promise.all([latestManifest(ours), latestManifest(theirs)]);
   for (const [index, fragment] of a.manifest.fragments.entries()) {
@@ -84,7 +79,7 @@ async function expectSameUpdates(ours: Side, theirs: Side, what: string): Promis
 
 const CAST_NULLS = "a column of nulls in another type";
 
-/** Changes one after the other, each of what the one before left. */
+/** Each change works on the result of the one before. */
 const scripts: Record<string, Change[]> = {
   "constants of all types": [
     {
@@ -170,7 +165,7 @@ const scripts: Record<string, Change[]> = {
     { drop: ["s", "st.a"] },
     { restore: 3 },
     { append: rowsOf(SCHEMA, 30, 4, "2.0") },
-    // The id of what n was cast to is free again.
+    // The field id that the cast of n used is free again.
     { add: { c: "7" } },
     { restore: 4 },
     { add: { d: "'x'" } },
@@ -211,7 +206,7 @@ describe.each(
       latest = await theirs.byThem(change);
       expect(await ours.byUs(change), what).toBe(latest);
       await expectAlike(ours, theirs, what);
-      // The reference writes a file of nulls where it casts a column that had none.
+      // The reference writes a file of nulls if it casts a column without values.
       if (name !== CAST_NULLS && name !== "versions before and after")
         await expectSameUpdates(ours, theirs, what);
     }
@@ -249,14 +244,12 @@ describe("each goes on with what the other made", () => {
 });
 
 interface RowState {
-  /** Number of the next row. */
   readonly first: number;
   readonly latest: number;
-  /** Of the table's files. */
   readonly version: string;
 }
 
-/** A change of rows, or of all there is; null where that kind is one of columns. */
+/** A change of rows, or null if `kind` is a change of columns. */
 function rowChangeOf(
   schema: Schema,
   kind: number,
@@ -278,7 +271,6 @@ function rowChangeOf(
   return null;
 }
 
-/** A change of that kind that the schema allows. */
 function changeOf(schema: Schema, kind: number, pick: number, step: number): Change {
   const others = schema.fields.filter((field) => field.name !== "id");
   const field = others[pick % Math.max(others.length, 1)];
@@ -333,7 +325,7 @@ describe("columns of nulls of every type", () => {
     );
     await reference.addNullColumns(root, theirs.name, tableToIPC(new Table(new Schema(fields))));
     await expectAlike(ours, theirs, "all");
-    // Rows appended may have values of them, or none.
+    // Appended rows may have values of computed columns, or none.
     const { schema } = tableFromIPC(await theirs.readByThem());
     const rows = rowsOf(
       new Schema(schema.fields.filter(({ name }) => !name.startsWith("x"))),

@@ -1,4 +1,4 @@
-/** Compaction: the rows stay, in the order the reference leaves them in, and both engines go on with what it made. */
+/** Compaction: rows keep the reference's order, and both engines go on with the result. */
 
 import { readdirSync } from "node:fs";
 import { cp, readdir } from "node:fs/promises";
@@ -50,7 +50,7 @@ import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, disk, latestFile, openEnvironment } from "../table/support.js";
 
 const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
-/** Golden tables that may be refused. */
+/** Golden tables that compaction may refuse. */
 const NOT_WRITTEN = /^v0_1_|^v2_3_|^v2_2_blob$/;
 
 let root: string;
@@ -89,7 +89,6 @@ const listOf = ({ step, values, counts }: ValueRuns): number[] =>
 const structOf = (fields: Field[], children: readonly Data[]): Data<Struct> =>
   makeData({ type: new Struct(fields), length: children[0].length, nullCount: 0, children: [...children] });
 
-/** A connection of the reference that is closed again. */
 async function withReference<T>(name: string, use: (table: ReferenceTable) => Promise<T>): Promise<T> {
   const connection = await connect(root, { readConsistencyInterval: 0 });
   try {
@@ -105,7 +104,7 @@ interface Making {
   readonly stable?: boolean;
 }
 
-/** Five fragments, of which some have lost rows; the second has lost most. */
+/** Five fragments; some have deleted rows, the second has few left. */
 async function makeFragments(name: string, { maker, version, stable }: Making): Promise<void> {
   const id = [name];
   const parts = [count(0, 40), count(40, 30), count(70, 3), count(73, 27), count(100, 20)];
@@ -154,7 +153,6 @@ describe.each(titled)("a table of $title", (making) => {
     compareTables(before, await rowsThere(mine));
     compareTables(before, await rowsHere(theirs));
 
-    // The same transactions, fragments and row ids.
     const [here, there] = [await latestFile(directoryOf(mine)), await latestFile(directoryOf(theirs))];
     const shapeOf = async (file: typeof here, name: string) => {
       const { manifest } = file;
@@ -271,7 +269,7 @@ it("makes fragments of the size asked for, whose rows come in the reference's or
   expect(valuesOf(await rowsHere(name))).toEqual(order);
 });
 
-/** The same rows in another order of columns, which both sides have to keep. */
+/** Both engines keep rows whose columns come in another order. */
 describe.each(FILE_VERSIONS)("columns of all types in %s", (version) => {
   it.each(["none", "some", "all"] as const)("flat, nulls: %s", async (nulls) => {
     const id = [`c${tables++}`];
@@ -345,7 +343,7 @@ it.each([
   const before = await rowsHere(name);
   expect(await namespace.optimizeTable({ id })).toMatchObject({ fragmentsRemoved: 2, fragmentsAdded: 1 });
   compareTables(before, await rowsHere(name));
-  // The reference reads no column that is called something else than what is stored.
+  // The reference reads no column whose name differs from the stored one.
   await setName(null);
   compareTables(seen, await rowsThere(name));
 });
@@ -376,7 +374,7 @@ it.each(["2.0", "2.1"] as const)("copies blobs in %s", async (version) => {
   expect(valuesOf(await rowsThere(id[0]))).toEqual([1, 3, 40, 0, 5, 6]);
 });
 
-/** What the reference wrote in every layout and compression, twice, as if it had been appended to itself. */
+/** Files of the reference in every layout and compression, twice, as if appended to themselves. */
 describe("a golden table", () => {
   const names = readdirSync(GOLDEN)
     .filter((entry) => entry.endsWith(".lance"))
@@ -406,12 +404,12 @@ describe("a golden table", () => {
     }
     expect(outcome).toMatchObject({ fragmentsAdded: 1 });
     compareTables(before, await rowsHere(name));
-    // Of blobs the reference tells where they lie, which is another place now.
+    // The reference gives locations of blobs, which change.
     if (seen !== null && !/_blob(_side_files)?$/.test(name)) compareTables(seen, await rowsThere(name));
   });
 });
 
-/** Ids of the fragments that each index covers, by the name of the index. */
+/** Ids of the fragments that each index covers, by index name. */
 async function coverageIn(name: string): Promise<Record<string, number[]>> {
   const indices = indicesOf(await latestFile(directoryOf(name)));
   return Object.fromEntries(indices.map((index) => [index.name, [...(coverageOf(index) ?? [])]]));
@@ -426,7 +424,7 @@ const people = (from: number, length: number) =>
     other: [id % 10, 0, 1, 0.5, 0, 0, 0, id % 7],
   }));
 
-/** What each index answers, asked so that only it can. */
+/** Answers of each index to questions that need it. */
 async function answersOf(table: ReferenceTable) {
   const ids = async (query: { toArray(): Promise<{ id: number }[]> }) =>
     (await query.toArray()).map(({ id }) => Number(id)).sort((a, b) => a - b);
@@ -454,7 +452,7 @@ describe("indexes of the reference", () => {
     await table.createIndex("kind", { config: Index.bitmap() });
     await table.createIndex("text", { config: Index.fts() });
     await table.createIndex("vector", { config: Index.ivfFlat({ numPartitions: 2 }) });
-    // One that is not written: it keeps the fragments that it covers from being merged.
+    // An index that we do not write: its fragments are not merged.
     await table.createIndex("other", { config: Index.ivfRq({ numPartitions: 1 }) });
     for (const from of [400, 420, 440]) await table.add(people(from, 20));
     await table.delete("id % 9 = 4");
@@ -473,7 +471,7 @@ describe("indexes of the reference", () => {
         ? { fragmentsRemoved: 5, fragmentsAdded: 2, indexedFragmentsLeft: 0 }
         : { fragmentsRemoved: 3, fragmentsAdded: 1, indexedFragmentsLeft: 2 },
     );
-    // Those that can be written cover the other fragments too.
+    // Indexes that we write cover the other fragments too.
     const all = (await fragmentsOf(name)).map((fragment) => fragment.id);
     expect(await coverageIn(name)).toEqual({
       id_idx: all,
@@ -656,7 +654,7 @@ it("arbitrary histories have the rows they had without compaction", async () => 
   );
 });
 
-/** The id of each row, by its value, as the reference has it. */
+/** The reference's row ids by value. */
 async function rowIdsOf(name: string): Promise<Map<number, bigint>> {
   const rows = await rowsThere(name, { withRowId: true });
   const ids = rows.getChild("_rowid")!.toArray() as BigUint64Array;

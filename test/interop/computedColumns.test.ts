@@ -1,7 +1,4 @@
-/**
- * Columns that SQL expressions compute, beside the reference: both add the column to copies of one table, of several
- * fragments with deleted rows, and the reference reads the same values from both.
- */
+/** Columns that SQL expressions compute: the reference reads equal values from its own and from our copy. */
 
 import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +17,6 @@ import { filterTable, valueTexts } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Expressions on each table. */
 const EXPRESSIONS = runsOf("COMPUTED_COLUMNS", 150);
 
 let root: string;
@@ -31,12 +27,12 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** Two tables of the same rows, in three fragments, of which the first has deleted rows. */
+/** Two equal tables of three fragments; the first has deleted rows. */
 async function makeTables(name: string, seed: number, dataStorageVersion: string): Promise<[string, string]> {
   const streams = [0, 1, 2].map((part) => {
     const rows = filterTable(60, seed + part);
     const names = rows.schema.fields.map((field) => field.name);
-    // Files of 2.0 have no structs that are null.
+    // Files of 2.0 hold no null structs.
     const kept = dataStorageVersion === "2.0" ? names.filter((each) => each !== "st") : names;
     return tableToIPC(rows.select(kept), "stream");
   });
@@ -49,7 +45,7 @@ async function makeTables(name: string, seed: number, dataStorageVersion: string
   return [name, other];
 }
 
-/** Adds a column; false where the expression is refused. */
+/** Returns false if the expression is refused. */
 async function addByUs(table: string, expression: string): Promise<boolean> {
   try {
     await namespace.alterTableAddColumns({ id: [table], newColumns: [{ name: "x", expression }] });
@@ -65,14 +61,13 @@ async function addByThem(table: string, expression: string): Promise<boolean> {
     await reference.addColumns(root, table, { x: expression });
     return true;
   } catch {
-    // The reference has one class of errors for everything.
+    // The reference has one class of errors.
     return false;
   }
 }
 
 /**
- * Type and values of a column; zeros and NaN without sign. Some functions of the reference keep a dictionary, where ours
- * give plain values.
+ * Type and values of a column; zeros and NaN without sign. Some functions of the reference keep dictionaries.
  */
 function shown(rows: Table): string {
   const column = rows.getChild("x");

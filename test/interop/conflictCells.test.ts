@@ -1,7 +1,6 @@
 /**
- * The conflict table, run for real: a change planned on an old version is committed over one that came in between,
- * ours over ours, ours over the reference's, and the reference's over ours. What is refused changes nothing; what
- * goes through leaves a table that both read alike.
+ * The conflict table: commits a change planned on an old version over another engine's or our own later
+ * change. A refused change has no effect; otherwise both engines read the same rows.
  */
 
 import { join } from "node:path";
@@ -34,32 +33,32 @@ import { commitPlannedOn, latestFile, openEnvironment } from "../table/support.j
 interface Fixture {
   readonly uri: string;
   readonly root: string;
-  /** The version both writers start from: three fragments of 20 rows. */
+  /** Version from which both writers start: three fragments of 20 rows. */
   readonly base: ManifestFile;
-  /** Indexes that lie on disk and that no version names any more. */
+  /** Indexes on disk that no version names any more. */
   readonly indices: ReadonlyMap<string, IndexMetadata>;
 }
 
-/** A change in two ways: as a transaction of ours, and as a call on a handle of the reference. */
+/** A change as our transaction, and as a call on a handle of the reference. */
 interface Change {
   readonly ours: (fixture: Fixture) => Transaction;
   readonly reference: ((table: Table) => Promise<unknown>) | null;
-  /** The reference plans it again by itself where it may. */
+  /** The reference may plan it again by itself. */
   readonly isRepeated?: boolean;
 }
 
 const rows = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ id: from + index, name: `row ${from + index}` }));
 
-/** Rows once more, as new ones: data files may be named by several fragments. */
+/** Existing rows as new ones: several fragments may name one data file. */
 const again = ({ base }: Fixture): DataFragment =>
   DataFragment.create({ ...base.manifest.fragments[0], ...NO_IDS, id: 0, deletionFile: undefined });
 
-/** The same rows in another place, with the ids that they have. */
+/** Existing rows in a new fragment, with their ids. */
 const movedAway = ({ base }: Fixture, id = 0): DataFragment =>
   DataFragment.create({ ...base.manifest.fragments[0], id, deletionFile: undefined });
 
-/** The commit gives ids to rows that come without. */
+/** The commit assigns ids to rows without ids. */
 const NO_IDS = {
   inlineRowIds: undefined,
   inlineLastUpdatedAtVersions: undefined,
@@ -188,7 +187,7 @@ const CHANGES = {
       await table.restore();
     },
   },
-  // The reference only does this on the way to a compaction.
+  // The reference does this only within a compaction.
   "reserved ids": {
     ours: (fixture) => newTransaction(versionOf(fixture), "reserveFragments", { numFragments: 2 }),
     reference: null,
@@ -205,7 +204,7 @@ const CHANGES = {
 
 type Name = keyof typeof CHANGES;
 
-/** Mine, the other that was committed first, and what comes of it. */
+/** My change, the change that commits first, and the outcome. */
 const CELLS: readonly (readonly [mine: Name, other: Name, verdict: ConflictVerdict])[] = [
   ["append", "append", "ok"],
   ["append", "delete of rows in fragment 0", "ok"],
@@ -334,7 +333,7 @@ async function makeFixture(hasStableIds: boolean): Promise<Fixture> {
 const commitOurs = (fixture: Fixture, change: Change) =>
   commitPlannedOn(openEnvironment(), fixture.root, change.ours(fixture));
 
-/** Runs `work` with a handle that stays at the version it was opened at until it writes itself. */
+/** Runs `work` with a handle that stays at its version until it writes. */
 async function withHandle<T>(fixture: Fixture, work: (table: Table) => Promise<T>): Promise<T> {
   const connection = await connect(fixture.uri);
   try {
@@ -350,7 +349,6 @@ interface Row {
   readonly _rowid: unknown;
 }
 
-/** Both engines see the same rows of the latest version, by the same ids. */
 async function expectAgreement({ uri }: Fixture): Promise<void> {
   const namespace = new DirectoryNamespace({ root: uri });
   const ours = await (await namespace.queryTable({ id: ["t"], withRowId: true })).toArrow();
@@ -385,7 +383,6 @@ async function expectVerdict(fixture: Fixture, mine: Change, verdict: ConflictVe
   await expectAgreement(fixture);
 }
 
-/** Of the cells, those that a kind of table is tried with. */
 const TABLES = [
   { title: "", hasStableIds: false, cells: CELLS },
   { title: ", rows with stable ids", hasStableIds: true, cells: someOf(CELLS, 3) },

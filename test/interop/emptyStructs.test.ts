@@ -1,6 +1,6 @@
 /**
- * Structs without members, ours read by the reference and the reference's read by us. From 2.1 on the reference writes
- * them and reads them by themselves, but takes the columns behind one for others; files of ours it reads right.
+ * Structs without members in both directions. From 2.1 on the reference reads its own only if no column
+ * follows them.
  */
 
 import { Field, makeData, RecordBatch, Schema, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
@@ -41,7 +41,7 @@ const tableOf = (columns: NestedSpec[], rowCount = 50, seed = 1, batchRows?: num
 const readThere = async (name: string, options = {}) =>
   tableFromIPC(await reference.readTable(root, name, options));
 
-/** Structs without members in every place that all versions have for them. */
+/** Positions of a struct without members that all versions store. */
 const PLACES: Record<string, NestedSpec[]> = {
   alone: [empty()],
   first: [empty(), number],
@@ -54,7 +54,7 @@ const PLACES: Record<string, NestedSpec[]> = {
   deep: [struct([struct([struct([empty()]), number]), empty(), list(number)]), number],
 };
 
-/** The same with the columns nullable, though nothing is null. */
+/** Makes the columns nullable; nothing is null. */
 function nullable(rows: Table): Table {
   const schema = new Schema(rows.schema.fields.map(({ name, type }) => new Field(name, type, true)));
   const batches = rows.batches.map(
@@ -214,7 +214,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
       const name = freshName();
       await expect(namespace.createTable({ id: [name] }, tableOf(columns))).rejects.toThrow(UnsupportedError);
       await expect(namespace.tableExists({ id: [name] })).rejects.toThrow();
-      // From 2.1 on the reference makes no difference between all and none.
+      // From 2.1 on the reference does not distinguish all null from none.
       if (version !== "2.0" && columns[0] === allNull) continue;
       const ipc = tableToIPC(tableOf(columns));
       await expect(reference.createTable(root, name, ipc, { dataStorageVersion: version })).rejects.toThrow(
@@ -252,7 +252,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
     for (const rows of [whole(1), bare(2), bare(3), whole(4)]) await namespace.insertIntoTable({ id }, rows);
     const before = await namespace.table(id).scan().toArrow();
     await namespace.optimizeTable({ id });
-    // What was merged comes last.
+    // Merged rows come last.
     const merged = before.slice(120).concat(before.slice(0, 120));
     compareTables(merged, await namespace.table(id).scan().toArrow(), IGNORE);
     compareTables(merged, await readThere(id[0]!), IGNORE);

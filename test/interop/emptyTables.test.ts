@@ -1,6 +1,6 @@
 /**
- * Tables without rows as apache-arrow makes them: it leaves out children, offsets and buffers, one release these and
- * another those. They are created, appended and put in place of others, and the reference reads what comes of it.
+ * Tables without rows of two apache-arrow releases, which leave out different buffers: created, appended,
+ * overwritten, and read by the reference.
  */
 
 import { createRequire } from "node:module";
@@ -47,7 +47,6 @@ const TYPES: Record<string, (arrow: Arrow) => arrow21.DataType> = {
   "list of maps": (arrow) => new arrow.List(new arrow.Field("item", textMap(arrow), true)),
 };
 
-/** Types that the older release does not have. */
 const NEW_TYPES: typeof TYPES = {
   "large list of text": ({ LargeList, LargeUtf8, Field }) =>
     new LargeList(new Field("item", new LargeUtf8(), true)),
@@ -70,7 +69,6 @@ function textMap({ Map_, Struct, Field, Utf8, Int32 }: Arrow): arrow21.DataType 
   return new Map_(new Field("entries", entries, false));
 }
 
-/** A batch of one column over a `Data`, whatever that holds. */
 function batchOf(arrow: Arrow, schema: arrow21.Schema, data: arrow21.Data): arrow21.RecordBatch {
   const { RecordBatch, Struct, makeData } = arrow;
   const type = new Struct(schema.fields);
@@ -80,7 +78,7 @@ function batchOf(arrow: Arrow, schema: arrow21.Schema, data: arrow21.Data): arro
 const tableOver = (arrow: Arrow, schema: arrow21.Schema, data: arrow21.Data): arrow21.Table =>
   new arrow.Table(schema, [batchOf(arrow, schema, data)]);
 
-/** A batch as no constructor makes it: members that releases of apache-arrow fill, and others don't. */
+/** A batch without the members that some releases of apache-arrow leave out. */
 function bareBatch(schema: arrow21.Schema, column: object | undefined): RowsInput {
   const children = column === undefined ? [] : [{ length: 0, offset: 0, nullCount: 0, ...column }];
   return { schema, data: { length: 0, children } } as unknown as RowsInput;
@@ -117,7 +115,7 @@ const WAYS: Record<string, Way> = {
 };
 
 describe.each(RELEASES)("%s", (_, arrow, types) => {
-  // Lists of this kind apache-arrow does not write, and what it does write it cannot read itself.
+  // apache-arrow neither writes these lists nor reads what it writes.
   it.each([
     "struct",
     "fixed-size list of structs",
@@ -180,7 +178,6 @@ describe.each(RELEASES)("%s", (_, arrow, types) => {
   });
 });
 
-/** By the reference, and by us. */
 async function reads(name: string): Promise<arrow21.Table[]> {
   return [arrow21.tableFromIPC(await reference.readTable(root, name)), await ns.table(name).scan().toArrow()];
 }

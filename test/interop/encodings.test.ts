@@ -1,4 +1,4 @@
-/** What the reference reads of each encoding we write, and how large our files are beside its own. */
+/** The reference reads each encoding that we write, and our files stay near the size of its own. */
 
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,9 +21,9 @@ import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const ROWS = 6000;
-/** What our files may be larger than the reference's. */
+/** Allowed size of our files as a multiple of the reference's. */
 const LARGEST_RATIO = 1.1;
-/** What columns of a few bytes may be larger by: two places in the file. */
+/** Allowed extra bytes for columns of a few bytes: two file offsets. */
 const EXTRA_BYTES = 128;
 
 const openBytes = async (bytes: Uint8Array) => openDataFile(memoryHandle("/t.lance", bytes), "/t.lance");
@@ -35,7 +35,7 @@ describe.each(["2.1", "2.2"] as const)("files of version %s", (version) => {
     uri = await makeTempDir();
   });
 
-  /** Puts our file in place of the reference's of the same rows and reads it; what ours and theirs look like. */
+  /** Replaces the reference's file by ours with the same rows; returns descriptions of both. */
   async function exchange(name: string, table: Table) {
     await reference.createTable(uri, name, tableToIPC(table, "stream"), { dataStorageVersion: version });
     const [path] = dataFilePaths(uri, name);
@@ -125,7 +125,6 @@ describe.each(["2.1", "2.2"] as const)("files of version %s", (version) => {
   });
 });
 
-/** Bytes of a column's pages. */
 function columnBytes(file: Awaited<ReturnType<typeof openDataFile>>, columnIndex: number): number {
   let bytes = 0;
   for (const page of file.columns[columnIndex].pages) {

@@ -1,4 +1,4 @@
-/** Extension types nobody here knows, on any storage type: both sides keep them, through appends too. */
+/** Both engines keep unknown extension types on any storage type, also through appends. */
 
 import {
   Binary,
@@ -104,7 +104,7 @@ describe.each(VERSIONS)("version %s", (version) => {
     await reference.createTable(root, theirs, tableToIPC(rows), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
       await reference.appendTable(root, name, tableToIPC(rows));
-      // The table's schema says what the columns are; rows need not.
+      // The table's schema names the extension; appended rows need not.
       await namespace.insertIntoTable({ id: [name] }, tableOf(false));
       const expected = rows.concat(rows, rows);
       compareTables(expected, tableFromIPC(await reference.readTable(root, name)));

@@ -1,6 +1,6 @@
 /**
- * Filters beside the reference: generated ones select the same rows, or both refuse them. Where the two differ on
- * purpose, one example of each kind stands in a list, with the reason.
+ * Generated filters select the same rows in both engines, or both refuse. Intended differences have an
+ * example and a reason.
  */
 
 import { tableToIPC } from "apache-arrow";
@@ -13,7 +13,6 @@ import { filterTable, filterTexts } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Tables, and filters on each. */
 const TABLES = 4;
 const FILTERS = runsOf("FILTERS", 800);
 const ROWS = 150;
@@ -35,7 +34,7 @@ afterAll(async () => {
 const idsOf = (rows: { getChild(name: "id"): Iterable<number> | null }): string =>
   Array.from(rows.getChild("id") ?? []).join();
 
-/** The ids of the rows, or null where the filter is refused. */
+/** Ids of the rows, or null if the filter is refused. */
 async function byUs(table: string, filter: string): Promise<string | null> {
   try {
     const rows = await namespace
@@ -54,7 +53,7 @@ async function byThem(table: Table, filter: string): Promise<string | null> {
     const rows = await table.query().where(filter).select(["id"]).toArrow();
     return idsOf(rows);
   } catch {
-    // The reference has one class of errors for everything.
+    // The reference has one class of errors.
     return null;
   }
 }
@@ -65,10 +64,7 @@ async function makeTable(name: string, seed: number, fileVersion: string): Promi
   return connection.openTable(name);
 }
 
-/**
- * Whether two lists of values of one column stand in a filter, and one of them holds a null: the reference makes one list
- * of both, and forgets that of the null nothing is known.
- */
+/** True if two lists test one column and one holds a null: the reference merges them and forgets the null. */
 function hasListsToMerge(filter: string): boolean {
   const lists = [...filter.matchAll(/(\S+) (?:not )?in \(([^)]*)\)/g)];
   const nullable = lists
@@ -80,8 +76,8 @@ function hasListsToMerge(filter: string): boolean {
 }
 
 /**
- * Whether a column is said not to be in a list and, elsewhere in a filter, not to be something else: the reference makes one
- * list of two such conditions of an OR, which is empty where they have nothing in common, and holds for nulls then.
+ * True if an OR has two exclusions of one column: the reference intersects their lists, and an empty result
+ * holds for nulls.
  */
 function hasExclusionsToMerge(filter: string): boolean {
   const excluded = [...filter.matchAll(/(\S+) (not in \(|!=|<>)/g)].map(([, column, how]) => ({
@@ -112,7 +108,7 @@ it.each(
 }, 300_000);
 
 describe("differ on purpose", () => {
-  /** Which of us answers; `both` with other rows. */
+  /** Which engine answers; `both` with different rows. */
   const KINDS: readonly (readonly [string, "ours" | "theirs" | "both", string])[] = [
     ["i64 > 1.5", "ours", "a number with a fraction beside whole numbers is compared exactly"],
     ["dec > 1.234", "ours", "the same beside decimals"],

@@ -1,6 +1,6 @@
 /**
- * Functions beside the reference, on values that are null, negative, empty and not ASCII: the same values of the same type,
- * or both refuse.
+ * Functions on null, negative, empty and non-ASCII values: both engines give equal values and types, or
+ * refuse.
  */
 
 import {
@@ -136,7 +136,7 @@ const FORMATS = [
 ];
 
 const EXPRESSIONS = [
-  // Floats of 16 bits stay such, beside whole numbers too; functions of real numbers give doubles.
+  // 16-bit floats stay such beside integers; functions of real numbers give doubles.
   ...[
     "-h",
     "abs(h)",
@@ -153,7 +153,7 @@ const EXPRESSIONS = [
   ...each(["? >> 1", "? >> 31", "? << 1"], "u", "w", "i", "cast(u as smallint unsigned)"),
   ...each(["w ? i", "w ? id", "i ? w"], "+", "-", "*", "/").filter((text) => text !== "i / w"),
   ...["b || b", "lb || b", "b || lb", "b || 'a'", "lb || lb"],
-  // What is cast from a zone to none is the time in UTC; a day that is cast to a zone begins there.
+  // A cast from a zone to none gives UTC; a day cast to a zone begins there.
   ...each(
     ["?", "to_unixtime(?)", "to_timestamp(?)", "to_timestamp_seconds(?)", "cast(? as timestamp)"],
     "z",
@@ -177,7 +177,7 @@ const EXPRESSIONS = [
   ],
   ...["ts - d", "d - ts", "z - d", "d - z", "ts - z", "z - ts", "d - d"],
   ...["cast(dic as string)", "try_cast(dic as string)", "dic", "cast(s as string)"],
-  // A list that is null may have items where it lies: those of the row before.
+  // A null list may have items in its buffer: those of the row before.
   ...each(
     [
       "array_position(?, 1)",
@@ -199,7 +199,6 @@ const EXPRESSIONS = [
     ],
     ...["make_array(l, l)[i]", "make_array(l)[id - 1]"],
   ),
-  // Lists of lists, and those that are null within.
   ...each(
     ["array_to_string(?, '-')", "array_to_string(?, '-', 'none')", "array_ndims(?)"],
     "make_array(l)",
@@ -221,7 +220,6 @@ const EXPRESSIONS = [
     "make_array(f)",
     "l, [w]",
   ),
-  // What is not needed for a row is not computed for it.
   ...each(
     [
       "coalesce(i, ?)",
@@ -233,7 +231,6 @@ const EXPRESSIONS = [
     ...["10 / (id - 1)", "cast(s as int)", "factorial(i)", "length(t)", "cast(f as bigint)"],
   ),
   "coalesce(s, lower(t))",
-  // Decimals are rounded exactly.
   ...each(
     [
       "round(cast(f as decimal(9, 3)), ?)",
@@ -482,7 +479,7 @@ const EXPRESSIONS = [
   ),
   ...each(["array_replace(l, ?)", "array_positions(l, ?)"], "4, 1.5", "9.5, 1", "f, 0", "4.0", "4.5"),
   ...["array_positions(l, i)", "array_positions(l, null)", "array_position(l, cast(null as int))"],
-  // Instants: microseconds where they stand alone, nanoseconds within calls, and the coarser of two.
+  // Instants: microseconds alone, nanoseconds within calls, and the coarser unit of two.
   ...each(
     [
       "?",
@@ -541,7 +538,7 @@ const EXPRESSIONS = [
   ),
 ];
 
-/** Of these the reference knows the type only, and the value inside of a function. */
+/** The reference returns the type of intervals only; their value shows inside of functions. */
 const INTERVALS = [
   ...[
     "1 day",
@@ -613,7 +610,7 @@ const MOVED = [
 
 describe("instants and days that are moved", () => {
   it.each(MOVED)("%s", async (expression) => {
-    // The reference has intervals within functions only.
+    // The reference supports intervals within functions only.
     const inside = `nullif(${expression}, null)`;
     expect(await byUs(inside)).toBe(await byThem(inside));
   });
@@ -656,7 +653,7 @@ describe("as conditions", () => {
     "ts = arrow_cast('1970-01-01T00:00:00Z', 'Timestamp(Second, Some(\"America/New_York\"))')",
     "to_unixtime(z) = 0",
     "u >> 1 = 2147483647",
-    // What is cast by name keeps its value beside a column; a literal takes the column's type.
+    // A cast keeps its value beside a column; a literal takes the column's type.
     ...each(
       [
         "f4 = cast(? as double)",

@@ -1,4 +1,4 @@
-/** Handles on what a tag of the reference names: every method looks at that version, and none changes the table. */
+/** Handles on a tag of the reference: every method reads that version, and none changes the table. */
 
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, InvalidTableStateError } from "tiltyard";

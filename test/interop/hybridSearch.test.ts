@@ -1,5 +1,3 @@
-/** Searches by vector and text at once: the rows, their order and their relevance are the reference's. */
-
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { connect, rerankers, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,11 +8,11 @@ type VectorQuery = ReturnType<ReturnType<Table["query"]>["nearestTo"]>;
 const WORDS = ["red", "green", "blue", "apple", "pear", "sky", "night", "house", "river", "stone"];
 const ROWS = 300;
 
-/** Numbers that look random, the same in every run. */
+/** Pseudo-random numbers, equal in every run. */
 const spread = (row: number, column: number): number =>
   (Math.imul(row * 31 + column + 1, 2_654_435_761) >>> 0) / 2 ** 32;
 
-/** Texts of different lengths, so that few have the same score. */
+/** Texts of different lengths, so that few scores are equal. */
 const rows = Array.from({ length: ROWS }, (_, id) => ({
   id,
   body: Array.from({ length: 3 + id }, (_, word) => WORDS[Math.floor(spread(id, word) * WORDS.length)]).join(

@@ -1,6 +1,6 @@
 /**
- * Rows whose distance is infinite, or no number, beside the reference: of vectors with infinities, NaN, and numbers whose
- * squares overflow. The same rows are found, with and without bounds, and infinite ones come last.
+ * Vectors with infinities, NaN or overflowing squares: both engines find the same rows, infinite distances
+ * last.
  */
 
 import { Index, makeArrowTable, arrow as thereArrow } from "tiltyard-reference/session.js";
@@ -55,11 +55,11 @@ const ASKED: readonly Asked[] = [
   { refineFactor: 3 },
 ];
 
-/** Each row as its number and its distance, in the order of both; vector by vector. */
+/** Each row as its number and its distance, sorted, per vector. */
 const told = (rows: readonly unknown[]): string[] =>
   (rows as { id: number; _distance: number; query_index?: number }[])
     .map(({ id, _distance, query_index = 0 }) => {
-      // Infinity less infinity would be no number.
+      // Infinity less infinity is NaN.
       const distance = Math.abs(_distance) < 1e6 ? Math.round(_distance * 1e3) / 1e3 : Math.fround(_distance);
       return { id, distance: distance + 0, query: query_index };
     })
@@ -157,7 +157,6 @@ describe("beside an index", () => {
       const config = isFlat ? Index.ivfFlat(settings) : Index.ivfPq({ ...settings, numSubVectors: 1 });
       await table.createIndex("v", { config });
     }
-    // Codes are near the vectors, or far from them.
     const asked: readonly Asked[] = kind.startsWith("IVF_FLAT")
       ? [{}, { refineFactor: 2 }, { upperBound: Number.POSITIVE_INFINITY }, { fastSearch: true }]
       : [{ refineFactor: 2 }];

@@ -1,6 +1,5 @@
 /**
- * Files that a branch inherits: blobs inside and beside data files, deletions, indexes. Both engines find them on branches
- * that either of them made, and we do after the table was moved.
+ * Files that branches inherit (blobs, deletions, indexes): both engines find them, and we do after a move.
  */
 
 import { rename } from "node:fs/promises";
@@ -31,7 +30,6 @@ const MAKERS = ["us", "them"] as const;
 type Maker = (typeof MAKERS)[number];
 
 const made = new Map<number, Uint8Array>();
-/** Bytes that tell their number. */
 function blob(size: number): Uint8Array {
   const bytes = made.get(size) ?? new Uint8Array(size);
   if (!made.has(size)) for (let index = 0; index < size; index++) bytes[index] = index * 7 + size;
@@ -39,10 +37,10 @@ function blob(size: number): Uint8Array {
   return bytes;
 }
 
-/** In the data file, null, in a side file with others, in a side file of its own, empty. */
+/** In the data file, null, in a shared side file, in a side file of its own, empty. */
 const SIZES = [5, null, 70_000, 4_194_305, 0];
 
-/** Where values of blobs lie depends on the version of the file. */
+/** The file version decides where blobs lie. */
 const KINDS = {
   "version 2": {
     fileVersion: "2.2",
@@ -62,7 +60,6 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 
-/** Rows of ids from `first` on, with a blob of each size. */
 function rowsOf(kind: Kind, first: number): Table {
   const { field, asValue } = KINDS[kind];
   const ids = SIZES.map((_, row) => first + row);
@@ -78,7 +75,7 @@ const createBranch = (ns: DirectoryNamespace, maker: Maker, name: string, fromBr
     ? ns.createTableBranch({ id, name, fromBranch })
     : reference.createBranch(ns.root, "t", name, { fromBranch });
 
-/** Ids and blobs as text, of a scan that has them all or of values that were read one by one. */
+/** Ids and blobs as text, of a full scan or of single reads. */
 const summary = (ids: Iterable<unknown>, blobs: Iterable<unknown>) => {
   const texts = Array.from(blobs, (value) => {
     const data = value instanceof Uint8Array || value === null ? value : (value as { data: Uint8Array }).data;
@@ -87,7 +84,6 @@ const summary = (ids: Iterable<unknown>, blobs: Iterable<unknown>) => {
   return Array.from(ids, Number).map((each, index) => `${each}: ${texts[index]}`);
 };
 
-/** The ids, and what their blobs are. */
 const expectedOf = (ids: readonly number[]) =>
   ids.map((each) => {
     const first = Math.floor(each / 10) * 10;
@@ -114,7 +110,7 @@ const cells = MAKERS.flatMap(
     MAKERS.flatMap((branchMaker) =>
       (Object.keys(KINDS) as Kind[]).map((kind) => ({ tableMaker, branchMaker, kind })),
     ),
-  // We read blobs of version 2 and write none.
+  // We do not write blobs of version 2.
 ).filter(({ tableMaker, kind }) => tableMaker === "them" || kind === "version 1");
 
 describe.each(cells)("blobs of $kind, of a table made by $tableMaker, on branches made by $branchMaker", ({
@@ -138,7 +134,7 @@ describe.each(cells)("blobs of $kind, of a table made by $tableMaker, on branche
         dataStorageVersion: fileVersion,
       });
     }
-    // A deletion that the branches inherit, one of inherited rows, one of the branch's own, one on top of the first.
+    // Deletions: inherited, of inherited rows, of own rows, and on top of the first.
     await reference.deleteRows(before, "t", "id = 0");
     await createBranch(ns, branchMaker, "dev");
     await append(10, "dev");
@@ -205,7 +201,6 @@ describe.each(MAKERS)("indexes on a branch made by %s", (branchMaker) => {
     await createBranch(ns, branchMaker, "dev/sub", "dev");
     await ns.insertIntoTable({ id, branch: "dev/sub" }, numbers(500, 20));
 
-    /** The files are where we look for them; so are they there. */
     const expectIndex = async (
       at: string,
       branch: string | undefined,
@@ -228,7 +223,7 @@ describe.each(MAKERS)("indexes on a branch made by %s", (branchMaker) => {
         expect(stats).toMatchObject({ numIndexedRows: indexed, numUnindexedRows: unindexed });
         const query = () => table.query().where("v >= 490 AND v < 510");
         expect(await query().explainPlan(true)).toContain("ScalarIndexQuery");
-        // The reference does not find the files of an index on a branch that it made of one that had inherited it.
+        // The reference does not find an index's files on a branch whose parent inherited them.
         if (branch === "dev/sub" && branchMaker === "them") {
           await expect(query().toArray()).rejects.toThrow(/Not found/);
         } else {
@@ -239,7 +234,7 @@ describe.each(MAKERS)("indexes on a branch made by %s", (branchMaker) => {
     await expectIndex(root, undefined, 500, 0);
     await expectIndex(root, "dev", 500, 0);
     await expectIndex(root, "dev/sub", 500, 20);
-    // What is written anew in a branch is left by the index there, and by no other.
+    // Rows rewritten in a branch leave the index there only.
     await ns.insertIntoTable({ id, branch: "dev", mode: "Overwrite" }, numbers(0, 500));
     await ns.insertIntoTable({ id }, numbers(1000, 1));
     await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });

@@ -1,4 +1,4 @@
-/** JSON columns: the same bytes as the reference's, the same text read from them, the same appends refused. */
+/** JSON columns: stored bytes, texts and refused appends equal the reference's. */
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ function columnOf(values: unknown[], type: DataType = new Utf8(), metadata = JSO
 const readHere = async (name: string): Promise<Table> => namespace().table([name]).scan().toArrow();
 const readThere = async (name: string): Promise<Table> => tableFromIPC(await reference.readTable(root, name));
 
-/** What lies in the first page of a table's only file, in hex. */
+/** Values in the first page of a table's only file, in hex. */
 async function storedValues(name: string): Promise<string[]> {
   const directory = join(root, `${name}.lance`, "data");
   const path = join(directory, readdirSync(directory)[0]!);

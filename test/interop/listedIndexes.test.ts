@@ -1,5 +1,3 @@
-/** What lists of indexes and plans say of indexes, beside what the reference says. */
-
 import { Field, FixedSizeList, Float32, Schema, Uint8 } from "apache-arrow";
 import { expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";

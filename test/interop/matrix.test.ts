@@ -1,10 +1,8 @@
 /**
- * The matrix: every type and nesting × nulls × shape of the values × number of rows × file version, ours read by the
- * reference and the reference's read by us. A cell is one column of one table, written by one side. Columns of one
- * number of rows share a table; a table that fails is taken apart to name the cell (support/interop.ts).
- *
- * `npm test` fills a fourth of it, `npm run soak` all. Cells that a version cannot store must be refused before anything is written, and are counted by themselves. Where
- * the reference fails on its own table of a cell's rows, the cell says so; ours must be right all the same.
+ * Types and nestings × nulls × shapes × row counts × file versions, in both directions. A cell is one column
+ * of one table; columns of equal length share a table, and a failure is narrowed to its cell
+ * (support/interop.ts). `npm test` runs a third of the cells, `npm run soak` all. Cells that a version cannot
+ * store must be refused before a write. If the reference fails on its own table, ours must still be right.
  */
 
 import { type Data, Field, makeData, RecordBatch, Schema, Struct, Table } from "apache-arrow";
@@ -46,13 +44,13 @@ import {
 import { makeTempDir } from "../support/tempDir.js";
 
 const FEWEST_CELLS = 1_500;
-/** Every so manieth group of cells is filled. */
+/** Only each STRIDE-th group of cells runs. */
 const STRIDE = strideOf("MATRIX_STRIDE", 3);
-/** Characters of what the reference says that are printed. */
+/** Printed characters of a message of the reference. */
 const FAULT_LENGTH = 90;
 
 let groups = 0;
-/** Whether the next group of cells is among those that are filled. */
+/** True if the next group of cells runs. */
 const isDealt = (): boolean => groups++ % STRIDE === 0;
 
 let root: string;
@@ -73,7 +71,6 @@ afterAll(async () => {
   for (const [fault, cells] of tally.faults) console.info(`  ${fault}: ${cells.join("; ")}`);
 });
 
-/** Each column of the table is a cell. */
 async function fill(rows: Table, version: FileVersion, direction: Direction): Promise<void> {
   const faults = await exchangeColumns(namespaces[version], root, rows, version, direction);
   tally.right += rows.numCols - faults.size;
@@ -95,7 +92,6 @@ async function fillRefused(rows: Table, version: FileVersion): Promise<void> {
   tally.refused += rows.numCols;
 }
 
-/** One column of every type. */
 function everyType(rowCount: number, nulls: NullPattern, shape: Shape, batchRows?: number): Table {
   const columns = TYPE_NAMES.map((type) => ({
     name: `${type} ${shape}, nulls ${nulls}`,
@@ -106,7 +102,7 @@ function everyType(rowCount: number, nulls: NullPattern, shape: Shape, batchRows
   return makeTable({ columns, rowCount, seed: 17, batchRows });
 }
 
-/** Makes the rows once for all versions, and lets them go after. */
+/** Makes the rows once for all versions, and frees them afterwards. */
 function describeRows(
   name: string,
   make: () => Table,
@@ -137,7 +133,7 @@ describe("every type", () => {
         fillBothWays,
       );
     }
-    // None, one, and what a chunk holds or a value more.
+    // None, one, a full chunk, a chunk and a value.
     for (const rowCount of [0, 1, 1_025, 4_097]) {
       describeDealt(
         `${rowCount} rows, nulls ${nulls}`,
@@ -177,12 +173,11 @@ describe("huge values", () => {
 });
 
 const hasMaps = (nesting: Nesting) => nesting.startsWith("map");
-/** Structs that may be null. */
 const hasStructs = (nesting: Nesting) =>
   !hasMaps(nesting) && nesting !== "structWithEmpty" && /struct|deep/i.test(nesting);
 const hasLists = (nesting: Nesting) => !/^struct(OfStruct|WithEmpty)?$/.test(nesting);
 
-/** Numbers of rows and how values are spread. Long lists have many times as many items. */
+/** Row counts and shapes of values. Long lists have many more items. */
 const nestedRows = (lengths: ListLength): [number, Shape][] =>
   lengths === "long"
     ? [[80, "random"]]
@@ -193,10 +188,10 @@ const nestedRows = (lengths: ListLength): [number, Shape][] =>
         [300, "random"],
       ];
 
-/** Leaves whose values can be long. */
+/** Leaf types with long values. */
 const LONG_LEAF_TYPES = ["utf8", "largeBinary"] as const;
 
-// Packed structs and fixed-size lists of structs, which few versions hold: structs.test.ts.
+// structs.test.ts covers packed structs and fixed-size lists of structs.
 const EVERYWHERE = NESTING_NAMES.filter((name) => !/packed|sized/i.test(name));
 
 describe.each(EVERYWHERE)("%s", (nesting) => {
@@ -224,7 +219,7 @@ describe.each(EVERYWHERE)("%s", (nesting) => {
         }
         const valid = columns.map(([name, spec]): [string, NestedSpec] => [name, withValidStructs(spec)]);
         await fillNested(nestedTable(valid, rowCount), "2.0");
-        // Of few rows, of empty lists or of nulls only, no struct need be null.
+        // With few rows, empty lists or nulls only, no struct need be null.
         if (rowCount > 12 && nulls === "some" && (lengths === "short" || lengths === "long")) {
           await fillRefused(rows, "2.0");
         }

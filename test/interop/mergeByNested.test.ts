@@ -1,5 +1,3 @@
-/** Merges that match rows by structs and lists, beside the reference's: each value of a pool meets each. */
-
 import { createRequire } from "node:module";
 import {
   Bool,

@@ -1,6 +1,6 @@
 /**
- * Merges beside the reference: generated tables, sources and clauses leave the same rows and are counted alike, or both
- * refuse. Two tables of the same rows are merged into in turns: where one engine has merged, the other goes on.
+ * Generated merges leave the same rows and counts in both engines, or both refuse. Two equal tables are
+ * merged into by turns.
  */
 
 import { createRequire } from "node:module";
@@ -37,7 +37,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 type Value = number | bigint | string | boolean | Uint8Array | null;
 
-/** Types of keys, and few values of each, so that rows meet. */
+/** Key types with few values each, so that rows match. */
 const KEYS: readonly (readonly [DataType, fc.Arbitrary<Value>])[] = [
   [new Int8(), fc.integer({ min: -4, max: 4 })],
   [new Int32(), fc.integer({ min: 0, max: 9 })],
@@ -52,7 +52,6 @@ const KEYS: readonly (readonly [DataType, fc.Arbitrary<Value>])[] = [
   [new Dictionary(new Utf8(), new Int32()), fc.constantFrom("", "a", "bb", "c")],
 ];
 
-/** Columns: two keys, a number and a text. */
 const NAMES = ["k", "l", "v", "s"] as const;
 type Name = (typeof NAMES)[number];
 type Row = Readonly<Record<Name, Value>>;
@@ -63,7 +62,6 @@ interface Step {
   readonly update: string | null;
   readonly insert: boolean;
   readonly remove: string | null;
-  /** Columns of the source. */
   readonly names: readonly Name[];
   readonly rows: readonly Row[];
 }
@@ -77,7 +75,6 @@ interface Case {
   readonly steps: readonly Step[];
 }
 
-/** Stands for a clause without a filter. */
 const ALL = "";
 const UPDATES = [
   ALL,
@@ -131,7 +128,7 @@ const cases: fc.Arbitrary<Case> = fc
     });
   });
 
-/** Two columns of one dictionary type would be taken for columns of one dictionary. */
+/** Copies a dictionary type: columns of one type object would share a dictionary. */
 const unsharedType = (type: DataType): DataType =>
   DataType.isDictionary(type) ? new Dictionary(type.dictionary, type.indices) : type;
 
@@ -164,7 +161,7 @@ afterAll(async () => {
   await namespace.close();
 });
 
-/** Updated, inserted and deleted rows; null where the merge is refused. */
+/** Updated, inserted and deleted rows; null if the merge is refused. */
 type Counts = readonly number[] | null;
 
 async function byUs(

@@ -1,6 +1,6 @@
 /**
- * Where the reference merges a LABEL_LIST index of a table with stable row ids, the rows that were changed stay among the
- * items that they had, and it finds them there. This engine looks at what such an index finds.
+ * A LABEL_LIST index that the reference merges keeps changed rows of tables with stable ids under their old
+ * items; we recheck what it finds.
  */
 
 import { Field, Int32, List, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
@@ -47,7 +47,7 @@ it.each([
   const isTwo = wasTwo.filter((id) => id % 10 !== 2);
   const isNew = ids.filter((id) => id % 10 === 2 || id % 20 === 7);
   const isNull = ids.filter((id) => id % 20 === 17);
-  // Once the reference finds what is meant, this engine may trust such an index again.
+  // Once the reference finds the new rows, we may trust such an index again.
   expect(await foundThere(root, name, "array_has(v, 'l2')")).toEqual(wasTwo);
   for (const [filter, expected] of [
     ["array_has(v, 'l2')", isTwo],

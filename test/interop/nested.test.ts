@@ -1,4 +1,4 @@
-/** Nested columns beyond matrix.test.ts: arbitrary nestings, wide values, many pages, parts, rows that do not fit. */
+/** Nested columns beyond matrix.test.ts: arbitrary nestings, wide values, many pages, parts, refused rows. */
 
 import {
   type Data,
@@ -115,7 +115,7 @@ describe("values larger than a chunk", () => {
     for (const column of around) {
       for (let seed = 1; seed <= runsOf("LARGE_NESTED", 12); seed++) {
         const rows = makeNestedTable({ columns: [column], rowCount: seed % 4 === 0 ? 40 : 5, seed });
-        // The reference reads nulls around lists of such values as values, its own too.
+        // The reference reads nulls around such lists as values, in its own files too.
         for (const exchange of [interop.writeThere, interop.writeHere]) {
           const fault = await exchange(namespaces[version], root, rows, version);
           if (fault !== undefined) faults.add(fault);
@@ -152,7 +152,7 @@ describe("lists of vectors larger than a chunk", () => {
       children: [lists],
     });
     const rows = new Table({ c: new Vector([data]) });
-    // The reference cannot read its own; ours it can in 2.2.
+    // The reference fails on its own, but reads ours in 2.2.
     await interop.writeThere(namespaces[version], root, rows, version);
     await interop.writeHere(namespaces[version], root, rows, version);
   });
@@ -288,7 +288,7 @@ describe("rows that do not fit", () => {
     );
     await expect(insert([...members, leaf("bool")])).rejects.toThrow(TableSchemaValidationError);
     await expect(insert([leaf("int64", "some")])).rejects.toThrow(TableSchemaValidationError);
-    // A nullable member may be missing: its values are null.
+    // A missing nullable member reads as null.
     await insert([leaf("int32", "some")]);
     const expected = tableFromIPC(await reference.readTable(root, name));
     compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });

@@ -1,4 +1,6 @@
-/** Lists and structs in tables of version 2.0 beyond matrix.test.ts: many pages, appends by turns, arbitrary ones. */
+/**
+ * Lists and structs of version 2.0 beyond matrix.test.ts: many pages, appends by turns, arbitrary nestings.
+ */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, TableSchemaValidationError } from "tiltyard";
@@ -29,7 +31,6 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** Reference → us. */
 async function writeThere(spec: NestedTableSpec): Promise<void> {
   const name = freshName();
   const expected = makeNestedTable(spec);
@@ -38,7 +39,6 @@ async function writeThere(spec: NestedTableSpec): Promise<void> {
   await namespace.dropTable({ id: [name] });
 }
 
-/** Ours → us, and ours → reference. */
 async function writeHere(spec: NestedTableSpec): Promise<void> {
   const name = freshName();
   const expected = makeNestedTable(spec);
@@ -122,7 +122,7 @@ describe("nested columns of 2.0", () => {
     const [first] = actual.getChild("c0")!.slice(60, 61);
     expect([first.m0, first.m1]).toEqual([rows([number], 2).getChild("c0")!.get(0).m0, null]);
 
-    // A struct cannot be null there, and one that may not be null anywhere cannot be missing.
+    // Structs of 2.0 cannot be null, so one that is non-nullable anywhere must be present.
     const inner = struct([leaf("int32", "some"), lists], "some");
     const other = freshName();
     await namespace.createTable({ id: [other] }, rows([number, { ...inner, nulls: "none" }], 1));

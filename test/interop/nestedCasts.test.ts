@@ -1,4 +1,4 @@
-/** Casts, names and nullability of what is inside of lists, structs and maps, beside the reference. */
+/** Casts, names and nullability inside of lists, structs and maps. */
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,10 +44,7 @@ const jsonSized = (length: number, item: string) => ({
 const jsonStruct = (...fields: object[]) => ({ type: "struct", fields });
 const cast = (path: string, dataType: object): Change => ({ alter: [{ path, dataType: dataType as never }] });
 
-/**
- * Both make the change, to the same; neither does, and we say which error it is; only we do, and the reference reads it;
- * only the reference does, and we say why not.
- */
+/** "neither" names our error; after "only we" the reference reads the result; "only they" names our error. */
 type Outcome = "same" | `neither: ${string}` | "only we" | `only they: ${string}`;
 
 const cases: Record<string, [type: DataType, change: Change, outcome: Outcome]> = {
@@ -102,13 +99,13 @@ const cases: Record<string, [type: DataType, change: Change, outcome: Outcome]> 
     "neither: InvalidInput",
   ],
   "values of maps by their path": [MAP, cast("c.entries.value", { type: "int64" }), "neither: Unsupported"],
-  // It then has a map whose parts have other names than maps' parts have.
+  // The reference then has a map with non-standard names.
   "values of maps by another name": [
     MAP,
     { alter: [{ path: "c.entries.value", rename: "x" }] },
     "only they: Unsupported",
   ],
-  // It then has no map any more.
+  // The reference then has no map any more.
   "maps without values": [MAP, { drop: ["c.entries.value"] }, "only they: Unsupported"],
   "items by another name": [listOf(new Int32()), { alter: [{ path: "c.item", rename: "element" }] }, "same"],
   "lists without items": [listOf(new Int32()), { drop: ["c.item"] }, "same"],
@@ -117,7 +114,7 @@ const cases: Record<string, [type: DataType, change: Change, outcome: Outcome]> 
     { alter: [{ path: "c.item", nullable: false }] },
     "neither: Unsupported",
   ],
-  // It looks at no values below the top, and says there are no nulls where there are.
+  // The reference ignores values below the top level, and declares nulls absent that exist.
   "a member with nulls made non-nullable": [
     POINT,
     { alter: [{ path: "c.b", nullable: false }] },

@@ -1,6 +1,5 @@
 /**
- * What lies in null structs: nothing, to both engines, whoever wrote it and however it got there. A file keeps leaves by
- * themselves; the layers of a leaf must say that values in a null struct are null.
+ * Null structs have no values in either engine, however they were written: the layers of each leaf say so.
  */
 
 import {
@@ -45,15 +44,13 @@ beforeAll(async () => {
 });
 afterAll(() => closeAll(namespaces));
 
-// ------------------------------------------------------------------------------------------------- shapes
-
-/** Leaves that take different ways through a file. */
+/** Leaves with different encodings. */
 const TYPES = ["int32", "bool", "utf8", "vectorFloat32", "fixedSizeBinary200", "dictionary"] as const;
 
 describe.each(VERSIONS)("the values in null structs of version %s", (version) => {
   const nestings = NESTING_NAMES.filter((name) => {
     const spec = NESTINGS[name](leaf("int32"), "some", "short");
-    // The reference takes no large lists, and of structs without members no null ones.
+    // The reference takes no large lists, and no null structs without members.
     return (
       existsIn(version, spec) &&
       !someNode(spec, ({ kind }) => kind === "largeList") &&
@@ -89,7 +86,6 @@ function shownPaths(ipc: Uint8Array): Set<string> {
   return shown;
 }
 
-/** @param isThere whether a value's parent is valid */
 function noteShown(data: Data, isThere: (index: number) => boolean, path: string, shown: Set<string>): void {
   const isValid = (index: number): boolean => data.nullCount === 0 || data.getValid(index);
   for (let index = 0; index < data.length; index++) if (!isThere(index) && isValid(index)) shown.add(path);
@@ -102,7 +98,7 @@ function noteShown(data: Data, isThere: (index: number) => boolean, path: string
       const row = Math.floor(value / valuesPerRow);
       return isList || (isThere(row) && isValid(row));
     };
-    // What lies in a null fixed-size list counts for its members only.
+    // Values in a null fixed-size list count for its members only.
     if (DataType.isFixedSizeList(type)) noteShownMembers(child, isParentThere, childPath, shown);
     else noteShown(child, isParentThere, childPath, shown);
   }
@@ -121,8 +117,6 @@ function noteShownMembers(
     noteShown(child, isValid, `${path}.${item.type.children[index].name}`, shown);
   }
 }
-
-// ------------------------------------------------------------------------------------------- ways to write
 
 const INNER = new Struct([new Field("b", new Int64(), true)]);
 const PAIR = new Struct([
@@ -148,7 +142,7 @@ const rowsOf = (ids: readonly number[]): Table =>
 const idsFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, row) => first + row);
 
-/** Filters, and whether a row passes. */
+/** Filters with their predicates. */
 const FILTERS: readonly (readonly [filter: string, passes: (id: number) => boolean])[] = [
   ["p IS NULL", (id) => id % 2 === 1],
   ["p.a IS NULL", (id) => id % 2 === 1],
@@ -164,7 +158,7 @@ const FILTERS: readonly (readonly [filter: string, passes: (id: number) => boole
   ["p.l IS NULL", (id) => id % 2 === 1],
 ];
 
-/** Both engines give the right rows for every filter, and find no value in a null struct. */
+/** Both engines give the right rows for every filter, and no value in a null struct. */
 async function expectNulls(name: string, ids: readonly number[]): Promise<void> {
   for (const [filter, passes] of FILTERS) {
     const expected = ids.filter(passes).length;
@@ -214,7 +208,7 @@ describe.each(VERSIONS)("null structs in a table of version %s", (version) => {
       id: [name],
       alterations: [{ path: "p.a", dataType: { type: "int64" } }],
     });
-    // The reference filters no struct whose members lie in two files, its own included, and reads it all the same.
+    // The reference filters no struct whose members lie in two files, but reads it.
     const read = tableFromIPC(await reference.readTable(root, name));
     expect(read.getChild("p")?.type.children[0].type).toEqual(new Int64());
     expect([...shownPaths(await reference.readTable(root, name))]).toEqual([]);

@@ -1,7 +1,7 @@
 /**
- * BTREE and FTS indexes that older LanceDB releases wrote (test/golden/oldIndexes): the engine finds the rows that the
- * reference finds in the same table, and that a look at every row finds, before and after it changes the table. Written by
- * test/support/writeOldIndexes.mjs.
+ * BTREE and FTS indexes of older LanceDB releases (test/golden/oldIndexes, by
+ * test/support/writeOldIndexes.mjs): we find the rows of the reference and of a full scan, before and after
+ * changes.
  */
 
 import { readdirSync } from "node:fs";
@@ -126,7 +126,7 @@ describe.each(ofKind("fts"))("%s", (table) => {
         "IndexSearch: query=text_idx (FTS)",
       );
     };
-    // The reference finds no positions in indexes of before 0.22; those of the engine are compared when it has merged them.
+    // The reference finds no positions in indexes before 0.22; ours are compared after a merge.
     await check("opened", !/^0\.(14|21)/.test(table));
     await changed(opened, "fts");
     await check("changed", false);
@@ -196,14 +196,14 @@ it.each(
     for (const name of await readdir(join(indices, directory))) {
       const path = join(indices, directory, name);
       const bytes = await readFile(path);
-      // These files have no checksums, so a changed value is not told; an error has to be one of these.
+      // Without checksums a changed value may pass; an error must be one of these.
       for (let offset = 3; offset < bytes.length; offset += Math.ceil(bytes.length / 12)) {
         const damaged = Uint8Array.from(bytes);
         damaged[offset] ^= 0x55;
         await writeFile(path, damaged);
         const outcome = await ask().catch((error: unknown) => error);
         if (typeof outcome === "string") continue;
-        // An index that seems to have no positions refuses phrases.
+        // An index without positions refuses phrases.
         expect([CorruptFileError, UnsupportedError, InvalidInputError]).toContain(
           (outcome as Error).constructor,
         );

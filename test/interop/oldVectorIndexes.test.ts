@@ -1,6 +1,7 @@
 /**
- * Indexes on vectors that older LanceDB releases wrote (test/golden/oldVectorIndexes): the engine finds the rows that the
- * reference finds in the same table, before and after both change it. Written by test/support/writeOldVectorIndexes.mjs.
+ * Vector indexes of older LanceDB releases (test/golden/oldVectorIndexes, by
+ * test/support/writeOldVectorIndexes.mjs): both engines find the same rows, before and after both change the
+ * table.
  */
 
 import { readdirSync } from "node:fs";
@@ -58,7 +59,6 @@ function queryVectors(table: string, count: number): number[][] {
   );
 }
 
-/** Distances that the reference finds. */
 async function distancesThere(table: ReferenceTable, vector: number[], asked: Asked): Promise<number[]> {
   const query = table
     .query()
@@ -77,7 +77,6 @@ async function rowsHere({ namespace }: Opened, vector: number[], asked: Asked) {
   return (await (await namespace.queryTable(request)).toArray()) as { id: number; _distance: number }[];
 }
 
-/** @param isNear whether rows may be nearer than those of the reference */
 async function expectSameSearches(opened: Opened, table: string, isNear = false): Promise<void> {
   await withReference(opened.root, "t", async (reference) => {
     for (const asked of SEARCHES) {
@@ -111,7 +110,6 @@ it.each(unread)("a search compares all rows by the metric of the index of %s", a
       })
     ).toArray();
   expect(await rowsHere(opened, vector, {})).toEqual(await compared({}));
-  // The index covers the first fragment alone.
   const covered = await compared({ limit: 1000, filter: "_rowaddr < 4294967296" });
   expect(covered.length).toBeLessThan(await opened.namespace.countTableRows({ id: ["t"] }));
   expect(await rowsHere(opened, vector, { fastSearch: true, limit: 1000 })).toEqual(covered);
@@ -125,7 +123,7 @@ it.each(tables)("the type and the metric of the index of %s are listed", async (
   expect(stats).toMatchObject({ indexType, distanceType: metricOf(table) });
   const { indexes } = await opened.namespace.listTableIndices({ id: ["t"] });
   expect(JSON.parse(indexes[0].indexDetails ?? "")).toMatchObject({ metric_type: metricOf(table) });
-  // The reference does not know the type of details of the first releases.
+  // The reference does not know the details type of the first releases.
   await withReference(opened.root, "t", async (reference) => {
     const there = await reference.indexStats("vector_idx");
     if (there !== undefined) expect(there).toMatchObject({ distanceType: metricOf(table) });
@@ -133,7 +131,6 @@ it.each(tables)("the type and the metric of the index of %s are listed", async (
   await opened.namespace.close();
 });
 
-/** Settings of PQ in the files of a table's segments. */
 async function settingsOf({ root }: Opened): Promise<string[]> {
   const indices = join(root, "t.lance/_indices");
   const texts: string[] = [];
@@ -159,7 +156,7 @@ it.each(
   expect(settings.length).toBeGreaterThan(1);
   for (const text of settings)
     expect(JSON.parse(text)).toMatchObject({ codebook_position: 0, codebook_tensor: tensor });
-  // A new index has it in a buffer, as later releases have.
+  // A new index stores it in a buffer, as later releases do.
   const { jobId } = await handle.createIndex("vector", {
     ...{ indexType: "IVF_PQ", numSubVectors: 4, distanceType: "l2", replace: true },
   });
@@ -232,7 +229,7 @@ describe.each(tables.filter((table) => !unread.includes(table)))("the index of %
   });
 });
 
-/** Replaces a text in the only index of a table by another of the same length. */
+/** Replaces a text in the only index of a table by one of equal length. */
 async function rewrite({ root }: Opened, file: string, from: string, to: string): Promise<void> {
   const [uuid] = await readdir(join(root, "t.lance/_indices"));
   const path = join(root, "t.lance/_indices", uuid, file);

@@ -1,4 +1,4 @@
-/** The reference and we write to one table by turns: append, overwrite, restore, in both naming schemes. */
+/** Both engines write to one table by turns: append, overwrite, restore, in both naming schemes. */
 
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";

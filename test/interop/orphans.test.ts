@@ -1,6 +1,6 @@
 /**
- * What dead writers leave in a table's directory goes with its cleanup, when nobody can be about to use it; what belongs
- * to a version, a branch or a commit under way stays.
+ * A cleanup removes files of dead writers once nobody can use them, and keeps files of versions, branches and
+ * commits under way.
  */
 
 import { existsSync } from "node:fs";
@@ -30,7 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-/** A table of one version, and a branch of two. */
 async function makeTable(): Promise<{ id: string[]; directory: string }> {
   const name = `t${tables++}`;
   const id = [name];
@@ -55,7 +54,7 @@ async function makeOld(path: string, ageS: number): Promise<void> {
   await utimes(path, then, then);
 }
 
-/** A directory and all below it. A lock that is kept for a moment goes on its own, maybe while this looks: then once more. */
+/** Makes a directory tree old. Retries if a short-lived lock vanishes meanwhile. */
 async function makeTreeOld(directory: string, ageS: number): Promise<void> {
   try {
     for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
@@ -79,7 +78,7 @@ async function checkRows(id: string[]): Promise<void> {
 
 const staged = `${manifestName(9, "V2")}-0d1f2a3b-4c5d-6e7f-8091-a2b3c4d5e6f7`;
 
-/** What nobody living can have made under the lock that a cleanup holds. */
+/** Files that no live writer can have under the cleanup's lock. */
 const FENCED = [
   `_versions/${temporaryName()}`,
   `_refs/tags/${temporaryName()}`,
@@ -88,14 +87,14 @@ const FENCED = [
   `_tiltyard/versions/${temporaryName()}`,
   "_tiltyard/versions/7.json",
 ];
-/** What may be somebody's who has not used it yet. */
+/** Files that their writer may still publish. */
 const UNPUBLISHED = [
   `_versions/${staged}`,
   "_versions/7.manifest-x",
   `_staging/${manifestName(9, "V2")}`,
   "_staging/any.name",
 ];
-/** What may be of a commit under way by an engine that takes no lock. */
+/** Files of commits by engines without locks. */
 const FOREIGN = [
   `_versions/${manifestName(9, "V2")}#1`,
   "_versions/latest_version_hint.json#2",
@@ -104,7 +103,7 @@ const FOREIGN = [
   ".lance-reserved#1",
   temporaryName(),
 ];
-/** Of no kind that anybody leaves. */
+/** Files that no engine writes. */
 const STRANGE = [
   "_versions/notes.txt",
   `_versions/d${manifestName(9, "V2")}`,
@@ -184,11 +183,11 @@ describe("directories of branches", () => {
       await namespace.createTableBranch({ id, name });
       await namespace.insertIntoTable({ id, branch: name }, rowsOf(4));
     }
-    // As a process leaves them that dies while it deletes a branch.
+    // A process that dies while it deletes a branch leaves them.
     for (const name of ["gone", "up%2Fgone"]) {
       await rm(join(directory, "_refs", "branches", `${name}.json`));
     }
-    // And as one does that dies before it has made anything of a branch.
+    // A process that dies before it writes a branch leaves this.
     await put(directory, "tree/new/_transactions/2-x.txn", 0);
     await mkdir(join(directory, "tree", "empty", "nested"), { recursive: true });
     const dead = ["gone", "up/gone", "new", "empty"].map((name) => join(directory, "tree", name));
@@ -196,7 +195,7 @@ describe("directories of branches", () => {
     for (const path of dead) expect(existsSync(path), path).toBe(true);
 
     for (const path of dead) await makeTreeOld(path, WEEK_S + 60);
-    // One file is younger: somebody may still be at it.
+    // One file is younger: a writer may still use it.
     await makeOld(join(directory, "tree", "gone", "_transactions"), 60);
     await namespace.cleanupTable({ id });
     expect(dead.filter((path) => existsSync(path))).toEqual([join(directory, "tree", "gone")]);
@@ -210,7 +209,6 @@ describe("directories of branches", () => {
     for (const branch of ["up/there", "dev/below"]) {
       expect(valuesOf(await namespace.table(id, { branch }).scan().toArrow())).toContain(4);
     }
-    // The name is free again, for both.
     await reference.createBranch(root, id[0], "gone");
     await reference.appendTable(root, id[0], tableToIPC(rowsOf(5)), { branch: "gone" });
     expect(valuesOf(await namespace.table(id, { branch: "gone" }).scan().toArrow())).toEqual([1, 2, 5]);
@@ -226,7 +224,7 @@ describe("directories of branches", () => {
     for (const name of ["a/_versions", "a/_transactions", "a/data", "held"]) {
       await makeTreeOld(join(directory, "tree", name), WEEK_S + 60);
     }
-    // Held by somebody who is alive, as far as anybody can tell.
+    // A live owner may hold it.
     const lock = join(directory, "tree", "held", LOCK_NAME);
     await mkdir(join(lock, "owner-000000000000-0-0-1-0-0123456789abcdef"), { recursive: true });
     await namespace.cleanupTable({ id });

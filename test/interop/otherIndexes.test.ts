@@ -1,6 +1,6 @@
 /**
- * Indexes of the reference that this release can't write: on vectors, and on words of text. Whatever rows are added,
- * changed, moved or restored here, the reference finds by them what it finds in a table without an index.
+ * Indexes of the reference that we do not write (vectors, words): after our changes the reference finds by
+ * them what it finds without an index.
  */
 
 import {
@@ -53,7 +53,7 @@ type Find = (table: ReferenceTable) => Promise<number[]>;
 const idsOf = (rows: readonly { readonly id: number }[]): number[] =>
   rows.map(({ id }) => id).sort((one, other) => one - other);
 
-/** The nearest rows; all partitions are searched, and distances are computed from the vectors, so that it is exact. */
+/** An exact search: all partitions, with distances from the vectors. */
 const nearest =
   (id: number): Find =>
   async (table) =>
@@ -88,7 +88,7 @@ describe.each(["vector", "text"] as const)("the reference's index on %s", (colum
     await withReference(root, name, (table) => table.createIndex(column, { config: MAKE[column]() }));
     let copies = 0;
 
-    /** The same rows in a table without rows that were moved. */
+    /** Compares with a fresh table of the same rows. */
     const check = async (what: string): Promise<void> => {
       const fresh = `${name}_${copies++}`;
       const rows = await namespace.table([name]).scan().toArrow();

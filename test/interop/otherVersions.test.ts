@@ -1,5 +1,3 @@
-/** Tables of data format versions that this build does not write: those it knows are read, others are typed errors. */
-
 import { Field, Int32, List, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Computed columns whose inputs the reference changes, which leaves the computed values as they were: the rows count as
- * stale, and a backfill computes them again.
+ * Computed columns whose inputs the reference changes: the rows count as stale, and a backfill computes them
+ * again.
  */
 
 import { rmSync } from "node:fs";
@@ -23,7 +23,7 @@ interface Row {
   readonly next: number | null;
 }
 
-/** A table with `doubled`, which is computed from `x`, and `next`, which is computed from `doubled`. */
+/** A table with `doubled`, computed from `x`, and `next`, computed from `doubled`. */
 async function makeTable(stableRowIds = false, declares: "us" | "the reference" = "us") {
   const root = await makeTempDir();
   const functions = {
@@ -124,10 +124,9 @@ describe.each(["us", "the reference"] as const)("a computed column declared by %
     await theirs(root, (table) =>
       (table as never as { refreshColumn(name: string): Promise<unknown> }).refreshColumn("doubled"),
     );
-    // Where it has no record of a refresh of its own, it computes rows without a value only.
+    // Without its own record of a refresh the reference computes rows without values only.
     const wrong = (await rowsOf(namespace)).filter((row) => row.doubled !== doubledOf(row)).length;
     expect((await stale(namespace)).doubled).toBe(wrong);
-    // What is computed from it has other inputs since.
     expect((await stale(namespace)).next).toBeGreaterThanOrEqual(2);
     await fill(namespace);
     await expectRight(namespace);
@@ -176,7 +175,7 @@ describe("a computed column", () => {
       if (version < latest)
         rmSync(join(root, "t.lance", "_versions", manifestPath.split("/").at(-1) as string));
     }
-    // Of the two updates nothing is known any more; the new row has no value.
+    // Nothing records the two updates; the new row has no value.
     expect(await stale(namespace)).toEqual({ doubled: 4, next: 4 });
     await fill(namespace);
     await expectRight(namespace);

@@ -1,7 +1,4 @@
-/**
- * Orders and computed columns beside the reference: generated queries give the same rows in the same order, or both
- * refuse them.
- */
+/** Generated orders and computed columns give the same rows in the same order, or both engines refuse. */
 
 import { type Table as ArrowTable, type Field, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
@@ -45,7 +42,7 @@ interface Query {
   readonly offset?: number;
 }
 
-/** The rows as text; the sign of NaN plays no part. */
+/** The rows as text; NaN without sign. */
 function textOf(table: ArrowTable): string {
   const plain = (_: string, value: unknown): unknown => {
     if (typeof value === "bigint") return `${value}n`;
@@ -53,9 +50,9 @@ function textOf(table: ArrowTable): string {
     return Object.is(value, -0) ? "-0" : value;
   };
   const rows = table.toArray().map((row) => JSON.stringify(row, plain));
-  // Without rows, the reference's client does not say what columns there are.
+  // Without rows the reference's client omits the columns.
   const columns = table.numRows === 0 ? [] : table.schema.fields;
-  // Some functions of the reference keep a dictionary, where ours give plain values.
+  // Some functions of the reference keep dictionaries; ours give plain values.
   const typeOf = ({ type }: Field): string => `${type}`.replace(/^Dictionary<\w+, (\w+)>$/, "$1");
   return [columns.map((field) => `${field.name}: ${typeOf(field)}`).join(), ...rows].join("\n");
 }
@@ -82,7 +79,7 @@ async function byThem(
     if (offset !== undefined) query = query.offset(offset);
     return textOf((await query.toArrow()) as unknown as ArrowTable);
   } catch (error) {
-    // Some functions of the reference give text of a type that its client can't read.
+    // Some functions of the reference give a text type that its client cannot read.
     fc.pre(!/Unrecognized type/.test(String(error)));
     return null;
   }
@@ -121,13 +118,13 @@ it.each([0, 1])("sort the rows of table %i alike", async (index) => {
       bound(200),
       bound(50),
       async (keys, filter, limit, offset) => {
-        // The row decides between equal keys: the reference leaves their order open.
+        // The row breaks ties, which the reference leaves open.
         const orderBy = [
           ...keys,
           { columnName: "id", ascending: true, nullsFirst: false },
           { columnName: "ts", ascending: true, nullsFirst: false },
         ];
-        // The reference sorts by columns only that it reads anyway.
+        // The reference sorts only by columns that it reads.
         const columns = Object.fromEntries(orderBy.map(({ columnName }) => [columnName, columnName]));
         const query = { columns, filter, orderBy, limit, offset };
         const ours = await byUs(index, query);

@@ -1,6 +1,6 @@
 /**
- * Indexes whose codes are not read here, IVF_RQ: rotated bits of vectors. What is nearest is found without them, whatever a
- * search asks of an index, and whatever their files hold; the reference goes on with them.
+ * IVF_RQ indexes, whose codes we do not read: searches find the nearest rows without them, and the reference
+ * goes on with them.
  */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
@@ -29,7 +29,7 @@ const streamOf = (rows: readonly TestRow[]): Uint8Array =>
 
 const isKept = ({ id }: TestRow): boolean => id % 7 !== 3;
 
-/** A table with an index of the reference's, rows that it does not cover, and rows that are gone. */
+/** A table with an index of the reference, uncovered rows and deleted rows. */
 async function makeTable(
   name: string,
   metric: "l2" | "cosine" | "dot",
@@ -79,7 +79,7 @@ it.each([
       several.filter(({ query_index }) => query_index === index),
       vector,
     );
-  // What is done with the rows leaves it to the reference.
+  // Our changes leave the index to the reference.
   await namespace.optimizeTable({ id: [name] });
   expectNearest(await search(name, query), vectors[0]);
   const table = await connection.openTable(name);
@@ -96,7 +96,6 @@ it.each([
   expectNearest(await search(name, query), vectors[0]);
 });
 
-/** Where the files of the only index of a table lie. */
 async function segmentOf(name: string): Promise<string> {
   const directory = join(root, `${name}.lance`, "_indices");
   const [segment] = await readdir(directory);

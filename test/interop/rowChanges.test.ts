@@ -1,6 +1,6 @@
 /**
- * Deletes and updates beside the reference: the same statements, on tables that begin the same, leave the same rows in
- * the same order, with the same row ids and versions. Both engines change one table in turns as well.
+ * The same deletes and updates on equal tables leave the same rows, order, row ids and versions; also by
+ * turns on one table.
  */
 
 import {
@@ -44,7 +44,7 @@ type Statement =
       readonly where: string | undefined;
     };
 
-/** Changes nothing where it is refused: null. */
+/** Null if refused, and then nothing changes. */
 type Outcome = number | null;
 
 async function byUs(name: string, statement: Statement): Promise<Outcome> {
@@ -65,12 +65,12 @@ async function byThem(name: string, statement: Statement): Promise<Outcome> {
     }
     return (await reference.updateRows(root, name, statement.set, statement.where)).version;
   } catch {
-    // The reference has one class of errors for everything.
+    // The reference has one class of errors.
     return null;
   }
 }
 
-/** New values of a column, some of which it can't have. */
+/** New values of a column; it cannot hold some of them. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   i8: ["i32 % 100", "NULL", "'12'", "u8", "-1"],
   i32: ["id * 2", "i32 % 7", "abs(i8)", "7", "NULL", "length(s)", "f32"],
@@ -109,7 +109,7 @@ const assignment = fc
   .constantFrom(...Object.keys(VALUES))
   .chain((column) => fc.tuple(fc.constant(column), fc.constantFrom(...VALUES[column])));
 
-/** Which assignment the reference makes first is its secret, and its later ones see the values of earlier ones. */
+/** False if an assignment reads an assigned column: the reference's order of assignments is random. */
 const isClear = (set: readonly (readonly [string, string])[]): boolean =>
   set.every(([column, text]) =>
     set.every(([other]) => other === column || !new RegExp(`\\b${other}\\b`).test(text)),
@@ -135,7 +135,7 @@ const statement: fc.Arbitrary<Statement> = fc.oneof(
 
 const HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"];
 
-/** What the reference reads: all columns, and with stable row ids also those that say which row it is. */
+/** The reference's rows: all columns, and with stable row ids also its id and version columns. */
 async function rowsOf(name: string, rows: Table, stable: boolean): Promise<Uint8Array> {
   const columns = rows.schema.fields.map((field) => field.name);
   return reference.readTable(root, name, { columns: stable ? [...columns, ...HIDDEN] : columns });
@@ -143,7 +143,7 @@ async function rowsOf(name: string, rows: Table, stable: boolean): Promise<Uint8
 
 describe("differ on purpose", () => {
   const cases: Record<string, { set: Record<string, string>; theirs: unknown; ours: unknown }> = {
-    // As in SQL, an assignment sees the values before the update. Which comes first there is drawn anew each time.
+    // As in SQL, our assignments see the values before the update. The reference's order is random.
     "assignments that see each other": {
       set: { i32: "7", s: "i32" },
       theirs: expect.stringMatching(/[17]/),
@@ -152,7 +152,7 @@ describe("differ on purpose", () => {
     "a part of a text": { set: { s: "substr('abc', id, 1)" }, theirs: "refused", ours: "a" },
     "arithmetic of a fraction": { set: { f64: "id * 0.5" }, theirs: "refused", ours: 0.5 },
     "a list of columns": { set: { li: "[3, id]" }, theirs: "refused", ours: [3n, 1n] },
-    // Nothing becomes null that was not to be.
+    // Null must not become a value unnoticed.
     "a vector of another length": { set: { vec: "[1]" }, theirs: null, ours: "refused" },
   };
   it.each(Object.entries(cases))("%s", async (name, { set, theirs, ours }) => {
@@ -243,7 +243,7 @@ describe("updates of structs and lists", () => {
     { l: "array_slice(l, 1, 1)" },
     { l: "range(id)" },
     { l: "array_repeat(id, 2)" },
-    // Both refuse these: a part of a column is not set alone, and members are told by their names.
+    // Both refuse a part of a column, and unquoted member paths.
     { "a.b": "7" },
     { "`a`.`b`": "7" },
     { a: "struct(5, 'n')" },

@@ -1,6 +1,6 @@
 /**
- * SQL constants as values of new columns, beside the reference: where both take an expression, its type and value are
- * the same. What only the reference takes is not written as SQL has it.
+ * SQL constants of new columns: if both engines take one, type and value are equal. Constants that only the
+ * reference takes are not SQL.
  */
 
 import { cp } from "node:fs/promises";
@@ -12,7 +12,6 @@ import { rowsOf, Side } from "../support/columnChanges.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Taken by both. */
 const BOTH = [
   "0",
   "-0",
@@ -136,7 +135,6 @@ const BOTH = [
   "id",
 ];
 
-/** Refused by both. */
 const NEITHER = [
   "+5",
   "1_000",

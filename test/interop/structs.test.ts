@@ -1,4 +1,4 @@
-/** Packed structs and fixed-size lists of structs, ours read by the reference and the reference's read by us. */
+/** Packed structs and fixed-size lists of structs in both directions. */
 
 import { tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace, TableSchemaValidationError, UnsupportedError } from "tiltyard";
@@ -52,7 +52,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
       for (const rowCount of [40, 900]) {
         const rows = makeNestedTable({ columns, rowCount, seed: rowCount });
         await interop.writeHere(namespaceOf(version), root, rows, version);
-        // The reference cannot write packed structs of 2.0 where there are none.
+        // The reference cannot write packed structs of 2.0 without rows.
         const fault = await interop.writeThere(namespaceOf(version), root, rows, version);
         if (version !== "2.0" || nulls !== "all") expect(fault).toBeUndefined();
       }

@@ -1,5 +1,3 @@
-/** Tags that the reference and we make, move and delete by turns: both see the same. */
-
 import { makeVector, Table, tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace, type NamespaceError } from "tiltyard";
 import { expect, it } from "vitest";
@@ -79,7 +77,7 @@ it("are listed page by page while others come and go", async () => {
     seen.push(...found);
     if (page.pageToken === undefined) break;
     pageToken = page.pageToken;
-    // Neither moves what is still to come.
+    // Neither engine's listing moves entries of later pages.
     await ns.createTableTag({ id, tag: `0${seen.length}`, version: 1 });
     await ns.deleteTableTag({ id, tag: seen[0]! }).catch(() => undefined);
   }

@@ -1,6 +1,6 @@
 /**
- * Texts and binaries as files of 2.0 by Lance before 0.14 keep them: as lists of bytes. No release that is still to be had
- * writes such a file, so the table is one of lists whose schema is changed by hand to say that they are texts.
+ * Lance before 0.14 stores texts and binaries of 2.0 as lists of bytes. No published release writes such a
+ * file, so the test rewrites the schema of a table of lists.
  */
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";

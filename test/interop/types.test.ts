@@ -1,5 +1,4 @@
-/** Tables of every type that both engines append to and delete from; parts of them; arbitrary tables. One table and
- * one column at a time: matrix.test.ts. */
+/** Tables of every type that both engines append to and delete from; matrix.test.ts has single columns. */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -110,7 +109,6 @@ describe("parts of a table", () => {
       await namespace.table([name]).scan({ offset: 70, limit: 15_000 }).toArrow(),
       { metadata: false },
     );
-    // Appending keeps the deletions.
     await namespace.insertIntoTable({ id: [name] }, makeTable({ ...spec, rowCount: 10 }));
     expect(await reference.countRows(root, name)).toBe(fewer.numRows + 10);
   });

@@ -1,6 +1,6 @@
 /**
- * Searches beside indexes of the reference that are not asked here: where a search names no metric, rows are compared by the
- * one that the index has. `fastSearch` compares those that the index covers.
+ * Searches beside indexes of the reference that we do not read: their metric is the default, and `fastSearch`
+ * compares covered rows.
  */
 
 import { Field, FixedSizeList, Float32, Int32, List, Table, vectorFromArray } from "apache-arrow";
@@ -20,7 +20,7 @@ interface Found {
   readonly _distance: number;
 }
 
-/** Vectors of different lengths, so that each metric finds others. */
+/** Vectors of different lengths, so that each metric finds different rows. */
 const vectorOf = (id: number): number[] =>
   Array.from({ length: DIMENSION }, (_, index) => Math.sin(id * 3.1 + index * 7.7) * (1 + (id % 5)));
 
@@ -92,14 +92,14 @@ describe.each([
     expect(await found(name, { fastSearch: true, filter: "id >= 100", offset: 1 })).toEqual(
       await found(name, { ...bypass, filter: `id >= 100 AND id < ${ROWS}`, offset: 1 }),
     );
-    // A search that names a metric gets that one, and one that bypasses the index its default.
+    // A search that names a metric uses it; one that bypasses the index uses l2.
     const other = distanceType === "cosine" ? "l2" : "cosine";
     const named = { distanceType: isMulti ? "cosine" : other };
     expect(await found(name, named)).toEqual(await found(name, { ...named, bypassVectorIndex: true }));
     expect(await found(name, { bypassVectorIndex: true })).toEqual(
       await found(name, { bypassVectorIndex: true, distanceType: "l2" }),
     );
-    // Codes of the reference tell distances nearly; rows that its index does not cover make it compare exactly.
+    // The reference's codes give approximate distances; uncovered rows make it compare exactly.
     if (isMulti) expectAlike(await found(name, { fastSearch: true }), await foundThere(name, true));
     const nearest = await foundThere(name, false);
     expect(Math.sign(nearest[0]._distance)).toBe(Math.sign(all[0]._distance));

@@ -1,7 +1,6 @@
 /**
- * Searches by an index that does not cover all rows: the rows that the engine finds are at least as near as those of the
- * reference. Vectors have few different values, so that the codes of many rows are the same, and rows at equal distances
- * compete.
+ * Searches by an index that covers some rows: our rows are at least as near as the reference's. Many vectors
+ * are equal, so that codes and distances tie.
  */
 
 import { Index, makeArrowTable, arrow as thereArrow } from "tiltyard-reference/session.js";
@@ -37,11 +36,10 @@ interface Asked {
   readonly lowerBound?: number;
   readonly upperBound?: number;
   readonly fastSearch?: boolean;
-  /** Number of vectors. */
   readonly count?: number;
 }
 
-/** Bounds lie between the distances that occur. */
+/** Bounds between the distances that occur. */
 const searches = (metric: Metric): readonly Asked[] => {
   const [lowerBound, upperBound] =
     metric === "l2" ? [10.5, 14.5] : metric === "dot" ? [-2.5, 0.5] : [0.137, 0.413];
@@ -73,7 +71,6 @@ const rows = (first: number, count: number) =>
     { schema },
   );
 
-/** Distances of each vector of a search. */
 const distancesOf = (found: readonly Found[], count: number): number[][] =>
   Array.from({ length: count }, (_, query) =>
     found.filter((row) => Number(row.query_index ?? 0) === query).map(({ _distance }) => _distance),

@@ -1,4 +1,4 @@
-/** Indexes on vectors that we build: the reference finds as much by them as by its own, and keeps them right. */
+/** Vector indexes that we build: the reference finds as much by them as by its own, and maintains them. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ interface Found {
 const queriesOf = (rows: readonly TestRow[]): (readonly number[])[] =>
   clusteredRows(QUERIES, 99).map(({ vector }, query) => vector ?? rows[query].vector ?? []);
 
-/** How many of the nearest rows the reference finds, of all queries together. */
+/** Number of nearest rows that the reference finds, over all queries. */
 async function foundThere(
   table: Table,
   metric: FloatMetric,
@@ -123,17 +123,16 @@ describe.each(METRICS)("by %s", (distanceType) => {
       const by = await foundThere(table, distanceType, rows, nprobes);
       const byTheirs = await foundThere(other, distanceType, rows, nprobes);
       const own = await foundHere(ours, distanceType, rows, nprobes);
-      // Few queries, and an index of the reference's that is another each time: chance moves some points. To the point they
-      // are compared by vectorRecall.test.ts.
+      // Few queries and a random index of the reference: vectorRecall.test.ts compares closely.
       expect(by, `${nprobes} probes`).toBeGreaterThanOrEqual(byTheirs - 0.1);
-      // Of rows with the same codes either may come first.
+      // Rows with equal codes may come in any order.
       expect(own).toBeGreaterThanOrEqual(by - 0.02);
       if (indexType === "IVF_FLAT" && nprobes === PARTITIONS) expect(by).toBeGreaterThan(0.999);
     }
   });
 });
 
-/** Settings of an index that finds all that is near, by codes that are nearly exact where it can be refined. */
+/** Settings of an index that finds all near rows, by nearly exact codes or refinement. */
 const KEPT = [
   ["IVF_FLAT", true],
   ["IVF_PQ", true],
@@ -181,7 +180,6 @@ it.each(
   };
   const added = await change(6, 0);
   await isRight(added);
-  // Compacts, and brings the index up to date.
   await namespace.optimizeTable({ id });
   await isRight(0);
   await change(7, 1);

@@ -1,4 +1,4 @@
-/** Indexes on vectors that the reference made: what is found by them is right, and as good as what it finds itself. */
+/** Searches by vector indexes of the reference are right, and as good as its own. */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +23,6 @@ const NEAREST = 10;
 
 const { root, namespace, connection } = await openBothEngines();
 
-/** Vectors in clusters, as embeddings are. */
 function clusteredRows(count: number, seed: number, firstId: number): TestRow[] {
   const centre = randomNumbers(4);
   const centres = Array.from({ length: 12 }, () => Array.from({ length: DIMENSION }, () => centre() * 4 - 2));
@@ -92,7 +91,7 @@ describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
   });
 });
 
-/** The rows and distances of the reference's own search, and as many of the nearest. */
+/** Rows and distances equal the reference's search, and as many are among the nearest. */
 async function expectSame(
   name: string,
   table: Table,
@@ -120,9 +119,9 @@ async function expectSame(
     for (const row of found) expect(isKept(row as unknown as TestRow)).toBe(true);
     ours += found.filter(({ id }) => wanted.has(id)).length;
     theirs += there.filter(({ id }) => wanted.has(id)).length;
-    // Of codes of 4 bits the reference rounds some distances in larger partitions: only how many rows are right is compared.
+    // With 4-bit codes the reference rounds distances in larger partitions: only recall is compared.
     if (name.startsWith("IVF_PQ_4")) continue;
-    // Walks through graphs may end at other rows; what both find is as far away for both.
+    // Graph walks may end at other rows; common rows have equal distances.
     const same = new Map(name.includes("HNSW") ? there.map(({ id, _distance }) => [id, _distance]) : []);
     for (const [row, { id, _distance }] of found.entries()) {
       const theirDistance = same.size === 0 ? there[row]._distance : (same.get(id) ?? _distance);
@@ -134,7 +133,7 @@ async function expectSame(
 
 const vectorOf = ({ vector }: TestRow): readonly number[] => vector ?? new Array(DIMENSION).fill(0.5);
 
-/** With a refine factor and all partitions, whatever is filtered, what is found is what a look at every row finds. */
+/** With a refine factor and all partitions, any filter finds what a full scan finds. */
 async function expectExact(name: string, metric: TestMetric, rows: readonly TestRow[]): Promise<void> {
   const filters: readonly [string | undefined, (row: TestRow) => boolean][] = [
     [undefined, () => true],
@@ -214,7 +213,7 @@ it("a damaged index gives an error that names it, or rows", async () => {
     const whole = await readFile(path);
     for (let round = 0; round < 40; round++) {
       const damaged = Buffer.from(whole);
-      // The second half has what describes the rest.
+      // The second half holds the metadata.
       const start = round % 2 === 0 ? 0 : whole.length >> 1;
       damaged[start + Math.floor(next() * (whole.length - start))] ^= 1 + Math.floor(next() * 255);
       await writeFile(path, damaged);
@@ -238,7 +237,7 @@ it("graphs are made as usual where a file says that they have more neighbours th
   const [segment] = await readdir(directory);
   const path = join(directory, segment, "index.idx");
   const whole = await readFile(path, "latin1");
-  // Of the same length, so that everything else stays where it is.
+  // Equal length keeps all offsets.
   const settings = /\\"m\\":20,\\"ef_construction\\":300/g;
   expect(whole).toMatch(settings);
   await writeFile(path, whole.replace(settings, '\\"m\\":2e9,\\"ef_construction\\":30'), "latin1");

@@ -1,8 +1,7 @@
 /**
- * How many of the nearest rows indexes find, ours beside the reference's of the same kind, settings and rows: at most a point
- * less. An index of the reference's is another each time, and chance moves a single one by more than a point; so the soak
- * compares means over vectors of many shapes, and `npm test` compares ours, which are always the same, with what several of
- * the reference's found on the same rows ({@link RECORDED}).
+ * Recall of our indexes is at most a point below the reference's of the same kind, settings and rows. Its
+ * indexes are random, so the soak compares means over many shapes, and `npm test` compares our fixed ones
+ * with recorded results ({@link RECORDED}).
  */
 
 import { tableToIPC } from "apache-arrow";
@@ -21,14 +20,12 @@ import { reference } from "../support/reference.js";
 
 const IS_LONG = process.env.SOAK_SCALE !== undefined;
 const NEAREST = 10;
-/** Vectors that are asked about at once. */
 const AT_ONCE = 50;
-/** A point. */
+/** One point of recall. */
 const LEEWAY = 0.01;
-/** How far a single index may be off by luck. */
+/** Random error of a single index. */
 const LUCK = 0.02;
 
-/** How much is built and asked. */
 interface Size {
   readonly rows: number;
   readonly queries: number;
@@ -39,7 +36,6 @@ const SMALL: Size = { rows: 1500, queries: 200, partitions: 8 };
 
 type FloatMetric = "l2" | "cosine" | "dot";
 
-/** What is searched with. */
 interface Setting {
   readonly nprobes: number;
   readonly ef?: number;
@@ -48,7 +44,7 @@ interface Setting {
 
 interface Kind {
   readonly indexType: "IVF_FLAT" | "IVF_PQ" | "IVF_HNSW_FLAT" | "IVF_HNSW_SQ" | "IVF_HNSW_PQ";
-  /** The reference's; of a kind that its API for Node.js does not make, the next that is no better. */
+  /** The reference's settings; if its API for Node.js lacks a kind, the next one that is no better. */
   config(options: { numPartitions: number; distanceType: FloatMetric; numSubVectors: number }): Index;
   readonly settings: readonly Setting[];
 }
@@ -67,7 +63,7 @@ const KINDS: readonly Kind[] = [
   { indexType: "IVF_HNSW_FLAT", config: Index.hnswSq, settings: walks },
 ];
 
-/** A shape, a number of values, and a metric that is used for such vectors. */
+/** Shape, dimension and metric. */
 type Vectors = readonly [shape: EmbeddingShape, dimension: number, metric: FloatMetric];
 
 const VECTORS: readonly Vectors[] = [
@@ -87,7 +83,7 @@ const VECTORS: readonly Vectors[] = [
 
 const { root, namespace, connection } = await openBothEngines();
 
-/** Gives the ids of the rows that are found for each of some queries. */
+/** Returns the ids of the rows found for each query. */
 type Search = (vectors: readonly number[][], setting: Setting) => Promise<readonly number[][]>;
 
 interface Found {
@@ -129,7 +125,6 @@ const there =
     return byQuery((await query.toArray()) as Found[], 1 + others.length);
   };
 
-/** The distances of all rows from a vector, for comparison only. */
 function distancesFrom(vector: Float32Array, rows: Float32Array, metric: FloatMetric): Float64Array {
   const dimension = vector.length;
   const distances = new Float64Array(rows.length / dimension);
@@ -145,7 +140,7 @@ function distancesFrom(vector: Float32Array, rows: Float32Array, metric: FloatMe
   return distances;
 }
 
-/** For each query the part of what a search finds that is as near as the nearest rows are. */
+/** Computes for each query the part of the results that is as near as the nearest rows. */
 class Oracle {
   readonly #queries: readonly Float32Array[];
   readonly #distances: readonly Float64Array[];
@@ -158,7 +153,7 @@ class Oracle {
     this.#distances = this.#queries.map((query) => distancesFrom(query, rows, metric));
     this.#bounds = this.#distances.map((distances) => {
       const bound = distances.slice().sort()[NEAREST - 1];
-      // Rows that are the same are as good as each other.
+      // Equal rows count as equal.
       return bound + 1e-6 * Math.abs(bound);
     });
   }
@@ -185,13 +180,13 @@ class Oracle {
 const meanOf = (values: ArrayLike<number>): number =>
   Array.from(values).reduce((sum, value) => sum + value, 0) / values.length;
 
-/** How far the mean of so many values is off by chance. */
+/** Standard error of the mean. */
 function errorOf(values: readonly number[]): number {
   const mean = meanOf(values);
   return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)) / values.length);
 }
 
-/** Rows of a shape, with their nearest, and indexes on them. */
+/** Rows of a shape, with their nearest rows and indexes. */
 class Trial {
   readonly #data: Embeddings;
   readonly #stream: Uint8Array;
@@ -216,7 +211,6 @@ class Trial {
     return { numPartitions, distanceType, numSubVectors: dimension / 8 };
   }
 
-  /** Our index, as we search it and as the reference does. */
   async ours(kind: Kind): Promise<{ readonly byUs: Search; readonly byThem: Search }> {
     const { indexType } = kind;
     const { numSubVectors, ...settings } = this.#settings(kind);
@@ -228,7 +222,6 @@ class Trial {
     return { byUs: here(name, distanceType), byThem: there(await connection.openTable(name), distanceType) };
   }
 
-  /** An index of the reference's. */
   async theirs(kind: Kind, round = 0): Promise<Search> {
     const name = `theirs_${this.#name}_${kind.indexType}_${round}`;
     await reference.createTable(root, name, this.#stream);
@@ -243,12 +236,8 @@ const nameOf = ([shape, dimension, metric]: Vectors): string => `${shape} × ${d
 const settingOf = ({ indexType }: Kind, { nprobes, ef, refineFactor }: Setting): string =>
   `${indexType} ${ef === undefined ? `${nprobes} probes` : `ef ${ef}`}${refineFactor === undefined ? "" : ` refined ${refineFactor} times`}`;
 
-// ------------------------------------------------------------------------------------- what is recorded
-
-/** What several indexes of the reference's found on the same rows: the mean, and how far single ones are off (the root of the
- * variance). */
+/** Mean of several indexes of the reference on the same rows, and the standard deviation of single ones. */
 type Recorded = readonly [mean: number, spread: number];
-/** The kinds and settings in their order. */
 const RECORDED: readonly (readonly [Vectors, readonly (readonly Recorded[])[]])[] = [
   [
     ["correlated", 64, "cosine"],
@@ -331,13 +320,13 @@ const RECORDED: readonly (readonly [Vectors, readonly (readonly Recorded[])[]])[
     ],
   ],
 ];
-/** Of which each mean and spread is made. */
+/** Number of indexes in each recorded mean. */
 const RECORDED_INDEXES = 20;
-/** That are built beside what is recorded. */
+/** Number of indexes built beside the recorded ones. */
 const INDEXES_BESIDE = 5;
-/** Where nearly the same is found each time, the spread of twenty says little: that of some answers of the {@link SMALL}. */
+/** Lower bound of the spread for settings with nearly equal results. */
 const LEAST_SPREAD = 0.002;
-/** How far what is found may be off, as a multiple of how far it is by chance: of some 40 figures, none is by as much. */
+/** Allowed error in standard errors: none of some 40 figures reaches it. */
 const CHANCE = 4;
 const RECORDED_KINDS = KINDS.slice(0, 3);
 
@@ -383,12 +372,9 @@ it.runIf(IS_LONG)("the reference finds what was recorded of it", async () => {
   }
 });
 
-// --------------------------------------------------------------------------------------- beside each other
-
 interface Compared {
   readonly setting: string;
   readonly theirs: number;
-  /** Of our index, as the reference and as we search it. */
   readonly byThem: number;
   readonly byUs: number;
 }

@@ -1,4 +1,4 @@
-/** Searches by vector beside the reference: the same rows, distances, columns and order. */
+/** Searches by vector: rows, distances, columns and order equal the reference's. */
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -34,7 +34,7 @@ beforeAll(async () => {
   for (const [index, item] of ITEMS.entries()) {
     const rows = (count: number, seed: number, first: number) =>
       tableToIPC(vectorTable(item, DIMENSION, testRows(item, DIMENSION, count, seed, first)), "stream");
-    // Half of the tables are written by either side.
+    // Each engine writes half of the tables.
     if (index % 2 === 0) {
       await namespace.createTable({ id: [item], stableRowIds: index === 2 }, rows(400, index + 1, 0));
       await namespace.insertIntoTable({ id: [item] }, rows(150, index + 9, 400));
@@ -111,7 +111,7 @@ const answerOf = (table: {
   rows: table.toArray().map((row) => ({ ...(row as Row) })),
 });
 
-/** The reference gives the rows of several vectors in any order, vector by vector. */
+/** Splits the reference's rows of several vectors by vector: their order is random. */
 const parts = ({ rows }: Answer): Row[][] => {
   const byQuery = new Map<unknown, Row[]>();
   for (const row of rows) byQuery.set(row.query_index, [...(byQuery.get(row.query_index) ?? []), row]);
@@ -119,7 +119,7 @@ const parts = ({ rows }: Answer): Row[][] => {
 };
 
 function expectSame(ours: Answer, theirs: Answer): void {
-  // Without rows, the reference's client does not say what columns there are.
+  // Without rows the reference's client omits the columns.
   if (theirs.rows.length > 0) expect(ours.columns).toEqual(theirs.columns);
   expect(ours.rows).toHaveLength(theirs.rows.length);
   const theirParts = parts(theirs);
@@ -203,7 +203,7 @@ describe("the reference's remote client", () => {
     const table = await remote.openTable(item);
     await fc.assert(
       fc.asyncProperty(questions(item), async (asked) => {
-        // It sends one vector only, and says nothing of these columns.
+        // The remote client sends one vector, without these columns.
         const question = { ...asked, vectors: asked.vectors.slice(0, 1) };
         expectSame(await byUs(item, question), await byThem(table, item, question));
       }),

@@ -1,4 +1,7 @@
-/** Tables of version 2.0: appends by turns, parts, dictionaries, compressions. Types one by one: matrix.test.ts. */
+/**
+ * Tables of version 2.0: appends by turns, parts, dictionaries, compressions; matrix.test.ts has single
+ * types.
+ */
 
 import {
   Binary,
@@ -39,7 +42,7 @@ describe("tables of 2.0", () => {
     const name = freshName();
     const part = (seed: number) => makeTable(allTypesSpec(2_500, "some", { seed, shape: "sorted" }));
     await namespace.createTable({ id: [name] }, part(0));
-    // The version of a table is the table's own, whatever an engine makes new ones in.
+    // A table keeps its version under a namespace with another default.
     const other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
     for (let seed = 1; seed < 5; seed++) {
       if (seed % 2 === 0) await other.insertIntoTable({ id: [name] }, part(seed));

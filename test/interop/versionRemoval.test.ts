@@ -1,5 +1,3 @@
-/** Versions deleted by their numbers: what goes, what is refused, and that the reference reads what is left. */
-
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
@@ -26,7 +24,7 @@ interface Tested {
   readonly ns: DirectoryNamespace;
 }
 
-/** Versions 1 to 7: rows 0 to 2, then each time one more, but that version 5 replaces all by 50. */
+/** Versions 1 to 7: rows 0 to 2, then one more each; version 5 replaces all by 50. */
 async function makeTable(maker: "us" | "them", scheme?: "V1"): Promise<Tested> {
   const root = await makeTempDir();
   const ns = new DirectoryNamespace({ root, durability: "none", manifestNaming: scheme });
@@ -54,7 +52,7 @@ const HISTORY: Readonly<Record<number, number[]>> = {
 const versionsOf = async ({ ns }: Tested, branch?: string): Promise<number[]> =>
   (await ns.listTableVersions({ id, branch })).versions.map(({ version }) => version);
 
-/** These versions are there and no others, for us and the reference, and have their rows. */
+/** Both engines list exactly these versions, with their rows. */
 async function expectVersions(tested: Tested, expected: readonly number[]): Promise<void> {
   const { root, ns } = tested;
   expect(await versionsOf(tested)).toEqual(expected);
@@ -88,7 +86,7 @@ describe.each(["us", "them"] as const)("of a table made by %s", (maker) => {
 
     const ranges = [
       { startVersion: 6, endVersion: 7 },
-      // Overlapping, and over numbers that are gone.
+      // Overlapping ranges with deleted numbers.
       { startVersion: 0, endVersion: 5 },
       { startVersion: 1, endVersion: 2 },
       { startVersion: 5, endVersion: 5 },
@@ -194,7 +192,7 @@ describe.each(["us", "them"] as const)("of a table made by %s", (maker) => {
       const { ns, root } = tested;
       await ns.batchDeleteTableVersions({ id, ranges: [{ startVersion: 3, endVersion: 7 }] });
       await expectVersions(tested, [1, 2, 7]);
-      // A writer of version 2 that was stalled all the while.
+      // From a stalled writer of version 2.
       await writeFile(join(root, "t.lance", "_versions", "latest_version_hint.json"), '{"version":2}');
       expect(await ns.table(id).version()).toBe(7);
       expect(await ns.insertIntoTable({ id }, rowsOf(8))).toMatchObject({ version: 8 });
@@ -240,7 +238,7 @@ it("what cannot be meant is refused, and changes nothing", async () => {
   expect(await ns.batchDeleteTableVersions({ id: ["declared"], ranges })).toEqual({ deletedCount: 0 });
   expect(await directorySnapshot(root)).toEqual(before);
 
-  // What a ref that can't be read is of can't be told.
+  // The parent of an unreadable ref is unknown.
   await ns.createTableTag({ id, tag: "x", version: 7 });
   await writeFile(join(root, "t.lance", "_refs", "tags", "x.json"), "{");
   await expect(ns.batchDeleteTableVersions({ id, ranges })).rejects.toMatchObject({ code: 18 });

@@ -1,5 +1,3 @@
-/** BLOOMFILTER indexes of both engines: see support/indexInterop. */
-
 import { testIndexKind } from "../../support/indexInterop.js";
 
 testIndexKind("BLOOMFILTER");

@@ -1,7 +1,4 @@
-/**
- * Files of indexes are of the version of the table's data files, as those of the reference are, so that a release that reads
- * the table reads them: built, merged with new rows, and moved by a compaction. Both engines answer from them.
- */
+/** Index files have the version of the table's data files, so that releases that read the table read them. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +8,7 @@ import { buildIndex, foundHere, foundThere, withReference } from "../../support/
 import { closeAll, FILE_VERSIONS, namespacesOf } from "../../support/interop.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
-/** Major and minor version at the end of a file. */
+/** Major and minor version in the footer of a file. */
 const FOOTERS = { "2.0": [0, 3], "2.1": [2, 1], "2.2": [2, 2] } as const;
 const WORDS = ["quick", "brown", "fox", "lazy", "dog"];
 
@@ -30,7 +27,7 @@ const rowsFrom = (first: number, count: number) =>
 interface Kind {
   readonly indexType: IndexType;
   readonly column: string;
-  /** A filter that the index answers, and whether a row passes. */
+  /** A filter that the index answers, with its predicate. */
   readonly filter?: string;
   readonly passes?: (row: ReturnType<typeof rowsFrom>[number]) => boolean;
   readonly options?: object;
@@ -77,7 +74,7 @@ beforeAll(async () => {
 });
 afterAll(() => closeAll(namespaces));
 
-/** Versions of all files of a table's indexes, each once. */
+/** Distinct versions of a table's index files. */
 async function footersOf(name: string): Promise<string[]> {
   const indices = join(root, `${name}.lance`, "_indices");
   const versions = new Set<string>();

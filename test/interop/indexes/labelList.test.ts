@@ -1,5 +1,3 @@
-/** LABEL_LIST indexes of both engines: see support/indexInterop. */
-
 import { testIndexKind } from "../../support/indexInterop.js";
 
 testIndexKind("LABEL_LIST");

@@ -1,4 +1,4 @@
-/** NaN of both signs in zones: what the zones give is what a look at every row gives, here and in the reference. */
+/** NaN of both signs in zones: both engines find by zones what a full scan finds. */
 
 import { Float16, Float32, Float64, Int32, makeData, RecordBatch, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
@@ -7,9 +7,7 @@ import { buildIndex, foundHere, foundThere, planThere } from "../../support/inde
 import { makeTempDir } from "../../support/tempDir.js";
 
 const ZONE_ROWS = 8;
-/** A NaN with a sign. */
 const NEGATIVE = "-NaN";
-/** The values of each zone, again and again. */
 const ZONES: readonly (readonly (number | typeof NEGATIVE | null)[])[] = [
   [-3, 0, 5],
   [NaN],
@@ -24,7 +22,7 @@ const ZONES: readonly (readonly (number | typeof NEGATIVE | null)[])[] = [
   [2, NaN, null, NEGATIVE],
 ];
 
-/** How the floats of a type are made of 64 bits; apache-arrow would lose the sign of NaN. */
+/** Encoders of floats from 64 bits; apache-arrow loses the sign of NaN. */
 const TYPES = {
   float64: { type: new Float64(), nan: 0xfff8_0000_0000_0000n, data: BigUint64Array },
   float32: { type: new Float32(), nan: 0xffc0_0000, data: Uint32Array },
@@ -40,7 +38,6 @@ function bitsOf(name: keyof typeof TYPES, value: number): bigint | number {
   view.setFloat32(0, value);
   const bits = view.getUint32(0);
   if (name === "float32") return bits;
-  // All values here have few digits.
   const [sign, exponent, mantissa] = [(bits >>> 31) << 15, (bits >>> 23) & 0xff, (bits >>> 13) & 0x3ff];
   if (exponent === 0xff) return sign | 0x7c00 | mantissa;
   return exponent === 0 ? sign : sign | ((exponent - 112) << 10) | mantissa;
@@ -76,7 +73,7 @@ function rowsOf(name: keyof typeof TYPES): Table {
 
 const number = (text: string): string => `CAST('${text}' AS DOUBLE)`;
 const VALUES = ["-3.0", "0.0", "1.5", "5.0", "100.0", number("NaN"), number("inf"), number("-inf")];
-/** By it the reference finds every NaN with a sign, but not in zones whose least value it takes to be infinite. */
+/** The reference finds every negative NaN by it, except in zones whose minimum it takes for infinite. */
 const BEFORE_ALL = `v < ${number("-inf")}`;
 const FILTERS = [
   ...VALUES.flatMap((value) => ["=", "!=", "<", "<=", ">", ">="].map((operator) => `v ${operator} ${value}`)),
@@ -101,9 +98,9 @@ it.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("of %s", async (name) => {
   for (const filter of FILTERS) {
     const bare = await foundHere(namespace, "bare", filter);
     expect(await foundHere(namespace, "t", filter), filter).toEqual(bare);
-    // It takes no numbers for those of 16 bits.
+    // The reference compares no numbers with 16-bit floats.
     if (name === "float16" || filter === BEFORE_ALL) continue;
-    // A NaN with a sign comes before all others there, and after them here.
+    // A negative NaN sorts first in the reference, and last here.
     expect(await foundThere(root, "t", filter), filter).toEqual(await foundThere(root, "bare", filter));
   }
   if (name !== "float16") expect(await planThere(root, "t", "v > 5.0")).toContain("ScalarIndexQuery");
