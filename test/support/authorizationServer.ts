@@ -7,9 +7,9 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, type JWK } from "jose";
 
-/** The audience of tokens unless another one is asked for. */
+/** Default audience of tokens. */
 export const AUDIENCE = "https://tables.example/";
-/** Seconds that a token is valid. */
+/** Lifetime of a token in seconds. */
 export const TOKEN_SECONDS = 300;
 
 const CLIENT = { id: "robot", secret: "the-robots-secret-of-this-test-0123456789" };
@@ -18,17 +18,16 @@ const ID_TOKEN_GRANT = "urn:example:id-token";
 export interface AuthorizationServer extends AsyncDisposable {
   readonly issuer: string;
   readonly jwksUri: string;
-  /** Its private key for each algorithm, with `kid` and `alg`. */
+  /** Private key for each algorithm, with `kid` and `alg`. */
   readonly privateKeys: readonly JWK[];
   /** Number of requests for the keys. */
   readonly keyReads: number;
-  /** An access token by the client-credentials grant. */
   accessToken(request?: { readonly audience?: string; readonly alg?: "RS256" | "ES256" }): Promise<string>;
-  /** An ID token, whose audience is the client. */
+  /** Returns an ID token, whose audience is the client. */
   idToken(nonce?: string): Promise<string>;
   /** Signs by new keys from now on, and publishes only those. */
   rotateKeys(): Promise<void>;
-  /** Answers requests for keys in another way; null: as it should. */
+  /** Replaces the answer to requests for keys; null restores the normal one. */
   answerKeysBy(answer: RequestListener | null): void;
 }
 
@@ -93,7 +92,6 @@ export async function startAuthorizationServer(
   };
 }
 
-/** A key for each of the two algorithms, under names that no other has. */
 export async function makeKeys(): Promise<JWK[]> {
   return Promise.all(
     ["RS256", "ES256"].map(async (alg) => {

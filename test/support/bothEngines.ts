@@ -8,11 +8,10 @@ import { makeTempDir } from "./tempDir.js";
 export interface BothEngines {
   readonly root: string;
   readonly namespace: DirectoryNamespace;
-  /** Sees what others commit at its next call. */
   readonly connection: Connection;
 }
 
-/** To be called once in a file, outside its tests. */
+/** Call it once per file, outside of tests. */
 export async function openBothEngines(): Promise<BothEngines> {
   const root = await makeTempDir();
   const namespace = new DirectoryNamespace({ root, durability: "none" });

@@ -1,4 +1,4 @@
-/** Programs to bundle, and their bundles, run where no module can be found. */
+/** Programs to bundle, and their bundles in a directory without modules. */
 
 import { realpath, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export async function printedAlone(directory: string, file: string): Promise<str
   return printedBy(process.execPath, [join(alone, file)], alone);
 }
 
-/** A folder with the program as both kinds of modules: `app.mjs`, `app.cjs`. */
+/** Returns a folder with the program as `app.mjs` and `app.cjs`. */
 export async function withEntries(project: RegistryProject, name: string): Promise<string> {
   const directory = await folderOf(project, name);
   await writeFile(join(directory, "app.mjs"), PROGRAM_IMPORTS + PROGRAM_MAIN);

@@ -11,21 +11,19 @@ export { MAX_KEPT_VERSIONS as MAX_KEPT, MIN_KEPT_VERSIONS as MIN_KEPT };
 /** Number of further versions that may not be emptied yet. */
 export const BACKLOG = 16;
 
-/** Makes a catalog large enough for the least number of its versions to stay whole. */
+/** Makes a catalog so large that the fewest versions stay whole. */
 export async function makeHeavy(ns: DirectoryNamespace): Promise<void> {
   await ns.createNamespace({ id: ["heavy"], properties: { text: randomBytes(140_000).toString("hex") } });
 }
 
 export interface CatalogVersions {
-  /** Ascending. */
   readonly emptied: readonly number[];
-  /** Ascending. */
   readonly whole: readonly number[];
   /** Bytes of the files in the catalog's directory, each counted once. */
   readonly bytes: number;
-  /** Files in the catalog's directory that have bytes. */
+  /** Number of files with bytes. */
   readonly files: number;
-  /** Files that have none, each counted once however many names it has. */
+  /** Number of empty files; hard links count once. */
   readonly emptyFiles: number;
   readonly dataFiles: number;
 }
@@ -53,6 +51,5 @@ export async function catalogVersions(root: string): Promise<CatalogVersions> {
   };
 }
 
-/** The numbers from one on. */
 export const upTo = (last: number, first = 1): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);

@@ -1,5 +1,3 @@
-/** Versions whose list of indexes was changed by hand, as no engine here makes them. */
-
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { IndexMetadata } from "../../src/format/table.js";
@@ -12,7 +10,7 @@ import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
 import { encodeIndexSection, indicesOf } from "../../src/table/versions/versionContent.js";
 
-/** Adds a version that has the rows of the latest, and other indexes. */
+/** Commits a version with the latest rows and a changed list of indexes, which no engine writes. */
 export async function changeIndexes(
   tableRoot: string,
   change: (indices: readonly IndexMetadata[]) => readonly IndexMetadata[] | Promise<readonly IndexMetadata[]>,

@@ -1,8 +1,6 @@
-/** Whether a column that came out of damaged bytes is safe to read. */
-
 import type { Column, Layout } from "../../src/arrow/columns/column.js";
 
-/** Fails unless everything a reader of the column may touch is there, all the way down. */
+/** Fails unless every buffer that a reader of the column may touch is there, at all levels. */
 export function checkColumn(column: Column, layout: Layout, length: number): void {
   if (column.kind !== layout.kind) throw new Error(`a ${column.kind} for a ${layout.kind}`);
   if (column.length !== length) throw new Error(`${column.length} values where ${length} are to be`);

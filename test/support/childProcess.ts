@@ -1,11 +1,12 @@
-/** Runs the scripts under processes/, which import the built package: `npm run build` goes first. */
+/** Runs the scripts under processes/, which import the built package: `npm run build` first. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * Starts a script, with options of Node; what it prints goes to the test's own output.
+ * Starts a script with options of Node; it inherits the output.
+ *
  * @param script its name, or the absolute path of a copy
  */
 export function startProcess(
@@ -17,7 +18,7 @@ export function startProcess(
   return fork(path, [...args], { execArgv: [...execArgv] });
 }
 
-/** Resolves with the exit code, or with the signal that ended it. */
+/** Resolves with the exit code or the signal. */
 export async function exitOf(child: ChildProcess): Promise<number | string> {
   if (child.exitCode !== null) return child.exitCode;
   if (child.signalCode !== null) return child.signalCode;
@@ -25,7 +26,7 @@ export async function exitOf(child: ChildProcess): Promise<number | string> {
   return code ?? signal;
 }
 
-/** The next message of a script; rejects when it ends without one. */
+/** Resolves with the next message of a script; rejects if it ends first. */
 export function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const forget = whenGone(child, (code) =>
@@ -39,8 +40,8 @@ export function nextMessage(child: ChildProcess): Promise<unknown> {
 }
 
 /**
- * Calls back when a script has ended and all its messages have been handed over: its end is often reported
- * before its last words. Returns what cancels the call.
+ * Calls back once a script has ended and its messages are delivered: the exit event may precede the last
+ * message. Returns a function that cancels the call.
  */
 export function whenGone(child: ChildProcess, callback: (code: number | null) => void): () => void {
   const onExit = (code: number | null) => {

@@ -1,7 +1,4 @@
-/**
- * Changes of a table's columns as we and as the reference make them, on two tables of the same rows; and whether what
- * comes of it is the same.
- */
+/** Changes of columns by us and by the reference on two equal tables, and the comparison of the results. */
 
 import { join } from "node:path";
 import {
@@ -35,7 +32,10 @@ import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { readManifestFile } from "../../src/table/versions/manifest.js";
 import { compareTables, reference } from "./reference.js";
 
-/** Deterministic values of a type; every fifth row is null where it may be. Files of 2.0 have no structs that are null. */
+/**
+ * Deterministic values of a type; every fifth row is null if the type allows it. Files of 2.0 have no null
+ * structs.
+ */
 function sampleOf(type: DataType, row: number, nullable: boolean, version: string): unknown {
   if (nullable && row % 5 === 4 && !(version === "2.0" && type instanceof Struct)) return null;
   switch (type.typeId) {
@@ -79,7 +79,7 @@ function sampleOf(type: DataType, row: number, nullable: boolean, version: strin
   return null;
 }
 
-/** Rows `first` and on, as files of that version can hold them. */
+/** Rows from `first` on, as files of that version can hold them. */
 export function rowsOf(schema: Schema, first: number, count: number, version: string): Table {
   const children = schema.fields.map(({ type, nullable }) => {
     const values = Array.from({ length: count }, (_, row) => sampleOf(type, first + row, nullable, version));
@@ -92,7 +92,7 @@ export function rowsOf(schema: Schema, first: number, count: number, version: st
 type Added = AlterTableAddColumnsRequest["newColumns"];
 type Alterations = AlterTableAlterColumnsRequest["alterations"];
 
-/** A change that both can make. */
+/** A change that both engines can make. */
 export type Change =
   | { readonly add: Readonly<Record<string, string>> }
   | { readonly addNull: readonly string[] }
@@ -108,10 +108,10 @@ export type Change =
   | { readonly append: Table }
   | { readonly overwrite: Table }
   | { readonly restore: number }
-  /** By the reference on both sides. */
+  /** Made by the reference on both sides. */
   | { readonly delete: string };
 
-/** Columns of nulls, as we and as the reference are told of them. */
+/** Columns of nulls, in the requests of both engines. */
 const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
   w: { json: { type: "int32" }, type: new Int32() },
   u: {
@@ -134,7 +134,7 @@ const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
 };
 
 export class Side {
-  /** As requests name the table. */
+  /** The table in requests. */
   readonly request: { readonly id: string[]; readonly branch?: string };
   readonly #options: { branch?: string };
 
@@ -207,7 +207,7 @@ export class Side {
     return (await reference.deleteRows(root, name, change.delete, options)).version;
   }
 
-  /** @param version the latest where it is not given */
+  /** @param version default: the latest */
   readByUs = (version?: number): Promise<Table> =>
     this.namespace.table([this.name], { branch: this.branch, version }).scan().toArrow();
   readByThem = (version?: number): Promise<Uint8Array> =>
@@ -225,8 +225,9 @@ export async function latestManifest({ root, name, branch }: Side) {
 }
 
 /**
- * Everything that both see of both tables is the same, of an older version too.
- * @param theirs what the reference made of it; `ours` is what we made
+ * Compares all that both engines see of both tables.
+ *
+ * @param theirs result of the reference; `ours` is our result
  */
 export async function expectAlike(ours: Side, theirs: Side, what: string, version?: number): Promise<void> {
   const expected = await theirs.readByThem(version).catch((error: unknown) => {
@@ -252,7 +253,7 @@ const outline = (manifest: Manifest) => ({
   fields: manifest.fields.map((field) => ({
     ...field,
     metadata: Object.fromEntries(field.metadata),
-    // Left over from before 2.0: there or not, it says nothing.
+    // A meaningless rest of versions before 2.0.
     dictionary: undefined,
   })),
   flags: [manifest.readerFeatureFlags, manifest.writerFeatureFlags],

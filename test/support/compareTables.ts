@@ -1,10 +1,7 @@
 /**
- * Deep equality of two Arrow tables: schema, row count and every value, bit for bit (NaN patterns, the sign of
- * zero, decimals, float16). How rows are cut into batches, what lies in the slots of nulls, and how a dictionary
- * is ordered play no part.
- *
- * Each column is brought into one canonical form without chunks in which invalid slots are zeroed, so that
- * equality of columns is equality of buffers; only a difference is then looked for row by row.
+ * Deep equality of two Arrow tables: schema, row count and every value, bit for bit. Batches, slots of nulls
+ * and the order of dictionaries do not count. Each column is brought into a canonical form without chunks and
+ * with zeroed null slots: equality of columns is then equality of buffers.
  */
 
 import {
@@ -21,13 +18,13 @@ import {
 } from "apache-arrow";
 
 export interface CompareOptions {
-  /** Compare field and schema metadata too. Default true. */
+  /** Also compare metadata of fields and schema. Default true. */
   metadata?: boolean;
-  /** Compare nullability of fields too. Default true. */
+  /** Also compare nullability of fields. Default true. */
   nullability?: boolean;
 }
 
-/** One column in canonical form. `valid` is one byte per value, or null where all are valid. */
+/** One column in canonical form. `valid` is one byte per value, or null if all are valid. */
 interface Canonical {
   readonly length: number;
   readonly valid: Uint8Array | null;
@@ -98,7 +95,7 @@ function describeMetadata(metadata: ReadonlyMap<string, string>): string {
   return metadata.size === 0 ? "{}" : JSON.stringify([...metadata].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** apache-arrow refuses to show some values, such as dates beyond those of JavaScript. */
+/** Returns a placeholder for values that apache-arrow cannot show, such as dates beyond JavaScript's. */
 function showValue(vector: Vector, row: number): string {
   try {
     return show(vector.get(row));
@@ -114,7 +111,7 @@ function show(value: unknown): string {
   return text.length > 120 ? `${text.slice(0, 120)}…` : text;
 }
 
-/** Where `outer` is given, slots it marks invalid count as invalid here too. */
+/** Slots that are invalid in `outer` count as invalid here too. */
 function canonicalize(type: DataType, chunks: readonly Data[], outer: Uint8Array | null): Canonical {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (DataType.isNull(type)) {
@@ -145,7 +142,7 @@ function canonicalize(type: DataType, chunks: readonly Data[], outer: Uint8Array
     };
   }
   if (DataType.isStruct(type)) {
-    // Of a struct without values, its children may be missing.
+    // A struct without values may lack its children.
     const filled = chunks.filter((chunk) => chunk.length > 0);
     const children = type.children.map((field, i) =>
       canonicalize(
@@ -249,7 +246,7 @@ function numericOffsets(chunk: Data): Float64Array {
   return result;
 }
 
-/** Ranges of the values that are valid, neighbours joined. */
+/** Ranges of valid values; adjacent ones are joined. */
 function validRanges(
   offsets: Float64Array,
   valid: Uint8Array | null,
@@ -303,7 +300,7 @@ function canonicalizeList(
   return { length, valid, bytes: NO_BYTES, lengths, children: [canonicalize(itemType, items, null)] };
 }
 
-/** The values the indices stand for, as a variable-width column of their bytes. */
+/** Resolves the indices to a variable-width column of values as bytes. */
 function canonicalizeDictionary(
   type: Dictionary,
   chunks: readonly Data[],
@@ -348,7 +345,7 @@ function valueEnds(column: Canonical): Float64Array {
   return ends;
 }
 
-/** The first value that differs, or null. */
+/** Index of the first different value, or null. */
 function firstDifference(left: Canonical, right: Canonical): number | null {
   const { length } = left;
   const differing: (number | null)[] = [];
@@ -387,7 +384,7 @@ function firstDifferingValue(left: Canonical, right: Canonical): number | null {
   });
 }
 
-/** The value of `parent` that item `index` of its child belongs to. */
+/** Index of the value of `parent` that contains item `index` of its child. */
 function owner(parent: Canonical, child: Canonical, index: number): number {
   if (parent.lengths === null) return Math.floor((index * parent.length) / child.length);
   return valueEnds({ ...parent, bytes: NO_BYTES }).findIndex((end) => index < end);

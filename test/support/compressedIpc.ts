@@ -1,5 +1,3 @@
-/** IPC streams with compressed bodies, as other writers send them. */
-
 import { createRequire } from "node:module";
 import { CompressionType, compressionRegistry, RecordBatchStreamWriter, type Table } from "apache-arrow";
 import { ensureCodecs } from "../../src/arrow/exchange/inflation.js";
@@ -13,7 +11,10 @@ export const ENCODERS: readonly (readonly [CompressionType, Encode])[] = [
   [CompressionType.ZSTD, encodeZstd],
 ];
 
-/** What apache-arrow writes, and the same with uncompressed lengths where it puts the compressed ones. */
+/**
+ * Writes the stream by apache-arrow, and corrects its uncompressed lengths, which it sets to the compressed
+ * ones.
+ */
 export function writeCompressed(table: Table, type: CompressionType, encode: Encode) {
   const encoded: { original: number; bytes: Uint8Array }[] = [];
   compressionRegistry.set(type, {
@@ -41,7 +42,7 @@ export function writeCompressed(table: Table, type: CompressionType, encode: Enc
   return { asWritten, corrected };
 }
 
-/** A ZSTD frame of one block that repeats a byte, or of raw blocks. */
+/** A ZSTD frame of one repeating block, or of raw blocks. */
 export function encodeZstd(bytes: Uint8Array): Uint8Array {
   const repeats = bytes.length <= 131072 && bytes.every((byte) => byte === bytes[0]);
   const header = Buffer.alloc(12);

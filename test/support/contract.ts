@@ -1,4 +1,4 @@
-/** What tests of the interface document need: a table behind a server, and one test for each sentence. */
+/** A table behind a server, and one test per sentence of the interface document. */
 
 import { basename, dirname } from "node:path";
 import {
@@ -23,20 +23,20 @@ import { makeTempDir } from "./tempDir.js";
 export interface Contract extends AsyncDisposable {
   readonly url: string;
   readonly namespace: DirectoryNamespace;
-  /** What reached the engine, in order. */
+  /** Calls that reached the engine, in order. */
   readonly calls: AuthorizeCall[];
   post(path: string, body?: object | null, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** As {@link Contract.post}, of what must succeed; the answer's JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is there
   done(path: string, body?: object | null): Promise<any>;
-  /** A new table with one version; its name. */
+  /** Creates a table with one version; returns its name. */
   table(rows?: Uint8Array): Promise<string>;
-  /** Values of the column `v`, or of another. */
+  /** Returns the values of the column `v` or of another one. */
   read(table: string, more?: object, column?: string): Promise<unknown[]>;
 }
 
-/** Everybody may call it; denied is what has a `deny` in its context. */
+/** Everybody may call it, except callers whose context has `deny`. */
 export async function openContract(
   options: RestHandlerOptions = {},
   engine: Partial<DirectoryNamespaceOptions> = {},
@@ -86,7 +86,7 @@ export async function openContract(
 export const rowsOf = (...values: number[]): Uint8Array =>
   tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }), "stream");
 
-/** An IPC stream of columns that indexes of all kinds can be on: `v` numbers, `s` texts, `labels` and vectors `x`. */
+/** An IPC stream of columns for indexes of all kinds: `v` numbers, `s` texts, `labels` and vectors `x`. */
 export function indexableRows(rowCount: number): Uint8Array {
   const rows = Array.from({ length: rowCount }, (_, row) => row);
   const items = new Field("item", new Float32(), true);
@@ -110,7 +110,7 @@ export function indexableRows(rowCount: number): Uint8Array {
   );
 }
 
-/** An IPC stream with a struct whose members have names that need quotes. */
+/** An IPC stream with a struct whose members need quotes. */
 export function nestedRows(): Uint8Array {
   const members = ["b", "c.d", "e`f"].map((name) => new Field(name, new Utf8(), true));
   const row = { b: "x", "c.d": "y", "e`f": "z" };
@@ -118,14 +118,14 @@ export function nestedRows(): Uint8Array {
   return tableToIPC(new Table(columns), "stream");
 }
 
-/** Directory of a table, by the path of one of its manifests. */
+/** Directory of a table, from the path of one of its manifests. */
 export const tableRootOf = (manifestPath: string): string => {
   const versions = dirname(manifestPath);
   expect(basename(versions)).toBe("_versions");
   return dirname(versions);
 };
 
-/** Tests whose names are sentences of the interface document, shortened; how many held is printed at the end. */
+/** Makes tests whose names are shortened sentences of the interface document, and prints how many held. */
 export function sentencesOf(part: string) {
   let held = 0;
   afterAll(() => console.log(`${part}: ${held} sentences of the interface document hold`));

@@ -1,5 +1,3 @@
-/** Copies of directories, as archives and snapshots of file systems make them. */
-
 import { execFile } from "node:child_process";
 import { cp, rm } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -10,8 +8,8 @@ const run = promisify(execFile);
 const MAX_ATTEMPTS = 5;
 
 /**
- * Copies a directory, with all times as they are: to the nanosecond where the platform can. A lock that was kept for a
- * moment may go meanwhile: the copy is begun anew then.
+ * Copies a directory with all times, to the nanosecond if the platform can. Starts again if a short-lived
+ * lock vanishes meanwhile.
  */
 export async function copyTree(from: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {

@@ -1,4 +1,4 @@
-/** Texts for searches: paragraphs of what lies on this machine anyway. */
+/** Texts for searches: paragraphs of files on this machine. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,13 +26,13 @@ function filesUnder(folder: string, ending: string): string[] {
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
-/** Paragraphs of this project's own pages. */
+/** Paragraphs of this project's pages. */
 export const projectPages = (most: number): string[] =>
   [...filesUnder("docs", ".md"), "README.md", "src/README.md"]
     .flatMap((path) => paragraphs(read(path)))
     .slice(0, most);
 
-/** Paragraphs of the pages that come with installed packages. */
+/** Paragraphs of the pages of installed packages. */
 export function packagePages(most: number): string[] {
   const found: string[] = [];
   for (const { name } of readdirSync(join(ROOT, "node_modules"), { withFileTypes: true })) {
@@ -53,14 +53,14 @@ export const sourceParts = (most: number): string[] =>
     .flatMap((path) => paragraphs(read(path)))
     .slice(0, most);
 
-/** Different words in lower case of all that packages say of themselves, and of their types. */
+/** Distinct lower-case words of package descriptions and types. */
 export function knownWords(): string[] {
   const words = new Set<string>();
   for (const { name } of readdirSync(join(ROOT, "node_modules"), { withFileTypes: true })) {
     for (const path of pagesOf(join("node_modules", name), 3)) {
       for (const [word] of read(path).matchAll(/[A-Za-z]{2,38}/g)) {
         words.add(word.toLowerCase());
-        // Names are put together of words.
+        // Identifiers consist of words.
         for (const [part] of word.matchAll(/[A-Z]?[a-z]{2,}/g)) words.add(part.toLowerCase());
       }
     }
@@ -74,7 +74,7 @@ const LISTED = [
   ...["norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "turkish"],
 ];
 
-/** Different words that people use, the most common ones of a language first, then those of others. */
+/** Distinct words in use: the most common ones of a language first, then those of others. */
 export function wordsOf(language: string, count: number): string[] {
   const own = language.toLowerCase();
   const words = new Set<string>(LISTED.includes(own) ? listedWords(own) : namesIn(own));
@@ -90,7 +90,7 @@ const listedWords = (language: string): string[] =>
     .split(/\r?\n/)
     .filter((word) => word !== "");
 
-/** Tamil has no list: names of languages, countries, currencies and scripts, which Node.js knows. */
+/** Tamil has no list: Node.js knows names of languages, countries, currencies and scripts. */
 function namesIn(language: string): string[] {
   if (language !== "tamil") throw new Error(`there are no words of ${language}`);
   const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(97 + index));
@@ -165,7 +165,7 @@ const PIECES = [
   ...["ÆØÅ", "łódź", "đ", "ŋ", "Þór", "\u202eabc\u202c", "٣٤", "Ⅷ", "ª", "º", "ŉ", "ǰ", "ﬆ", "①", "㎏", "Å"],
 ];
 
-/** Texts of many scripts and signs, put together at random. */
+/** Random texts of many scripts and signs. */
 export function hostileTexts(count: number): string[] {
   const draw = drawing(3);
   const gaps = [" ", "\t", "\n", "\u00a0", "\u3000", "-", "", ", ", "—"];

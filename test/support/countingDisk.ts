@@ -23,7 +23,6 @@ class Counts {
     return Object.fromEntries(this.#counts);
   }
 
-  /** Calls of all verbs since the last reset. */
   get total(): number {
     let total = 0;
     for (const count of this.#counts.values()) total += count;

@@ -1,4 +1,4 @@
-/** The whole of a directory as one comparable value: every path below it but locks, with the bytes of each file. */
+/** Snapshots of directories as comparable values: every path except locks, with the hash of each file. */
 
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ export async function directorySnapshot(directory: string): Promise<Record<strin
   return Object.fromEntries(Object.entries(snapshot).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Looks into no lock: one that is kept for a moment may go meanwhile. */
+/** Skips locks: a released one may vanish meanwhile. */
 async function addEntries(directory: string, below: string, snapshot: Record<string, string>): Promise<void> {
   const entries = await readdir(join(directory, below), { withFileTypes: true }).catch((error) => {
     if (error.code === "ENOENT" && below === "") return [];
@@ -30,7 +30,7 @@ async function addEntries(directory: string, below: string, snapshot: Record<str
   }
 }
 
-/** The same of a namespace's root, without its catalog: tables and what is left of them. */
+/** Snapshot of a namespace's root without its catalog: tables and their remains. */
 export async function tablesSnapshot(root: string): Promise<Record<string, string>> {
   const entries = Object.entries(await directorySnapshot(root));
   return Object.fromEntries(entries.filter(([path]) => !/^__manifest($|[/\\])/.test(path)));

@@ -1,6 +1,6 @@
 /**
- * The pages of documentation, and the programs in them. A page's blocks of `js` are one program, in order; a block that
- * imports the engine begins another. A block after a comment `<!-- not run: why -->`, or `<!-- run by <file> -->`, is left out.
+ * Pages of documentation and their programs. The `js` blocks of a page form one program; a block that imports
+ * the engine begins another. Blocks after `<!-- not run: why -->` or `<!-- run by <file> -->` are left out.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -10,17 +10,20 @@ import { CHECKOUT } from "./packedProject.js";
 export interface CodeBlock {
   readonly language: string;
   readonly text: string;
-  /** Number of the line that it begins on. */
+  /** Number of its first line. */
   readonly line: number;
-  /** The comment right before it that says why it is not run, or who runs it; null where there is none. */
+  /** The comment before it that exempts it, or null. */
   readonly exempted: string | null;
 }
 
 export interface Program {
-  /** The page, and the line on which it begins. */
+  /** The page and the first line. */
   readonly name: string;
   readonly text: string;
-  /** What it prints, by its comments after `console.log(…);`: a line each, or several with ` | ` between. */
+  /**
+   * Expected output, from the comments after `console.log(…);`: a line each, or several with ` | ` in
+   * between.
+   */
   readonly output: readonly string[];
 }
 
@@ -47,7 +50,7 @@ export function codeBlocks(page: string): CodeBlock[] {
   );
 }
 
-/** @param file of the test that runs them; undefined: those that no test of its own runs */
+/** @param file of the test that runs them; undefined for programs without a test of their own */
 export function programsOf(page: string, file?: string): Program[] {
   const wanted = file === undefined ? null : `run by ${file}`;
   const parts: { line: number; text: string }[] = [];

@@ -1,12 +1,12 @@
 /**
- * Vectors as models make them, and as they should not but do: each shape is hard for an index in its own way. The same seed
- * gives the same vectors; queries are drawn as the rows are, unless a shape says otherwise.
+ * Vectors as models make them, good and bad: each shape is hard for an index in its own way. Equal seeds give
+ * equal vectors; queries have the distribution of the rows unless a shape says otherwise.
  */
 
 import { Field, FixedSizeList, Float32, Int32, makeData, Table, Vector } from "apache-arrow";
 import { randomNumbers } from "./vectorTables.js";
 
-/** What a shape draws from: numbers from 0 to 1, and such of the normal distribution. */
+/** Numbers from 0 to 1, and normally distributed ones. */
 interface Chance {
   uniform(): number;
   normal(): number;
@@ -14,7 +14,7 @@ interface Chance {
 
 function chanceOf(seed: number): Chance {
   const uniform = randomNumbers(seed * 7919 + 17);
-  // The first numbers of near seeds are alike.
+  // The first numbers of near seeds are similar.
   for (let skipped = 0; skipped < 16; skipped++) uniform();
   return {
     uniform,
@@ -22,14 +22,14 @@ function chanceOf(seed: number): Chance {
   };
 }
 
-/** Makes one vector after the other, into memory that is all zeros. */
+/** Writes one vector into zeroed memory. */
 type Draw = (own: Float32Array, isQuery: boolean) => void;
-/** What all vectors of a world have in common is drawn first. */
+/** Draws the common parameters of all vectors, and returns the function that draws one. */
 type World = (dimension: number, chance: Chance) => Draw;
 
 const normals = (length: number, { normal }: Chance): Float32Array => Float32Array.from({ length }, normal);
 
-/** Around centres that lie apart. */
+/** Clusters with distant centres. */
 const clustered: World = (dimension, chance) => {
   const count = 60;
   const centres = normals(count * dimension, chance);
@@ -40,7 +40,7 @@ const clustered: World = (dimension, chance) => {
   };
 };
 
-/** In clusters that run into each other, along directions of which some matter much more than others. */
+/** Overlapping clusters whose directions have unequal variance. */
 const correlated: World = (dimension, chance) => {
   const directions = Math.ceil(dimension / 2);
   const clusters = 50;
@@ -56,7 +56,7 @@ const correlated: World = (dimension, chance) => {
   };
 };
 
-/** The same with lengths of which the largest are many times the smallest. */
+/** Clusters whose largest vectors are many times as long as the smallest. */
 const unnormalised: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
   return (own, isQuery) => {
@@ -66,7 +66,7 @@ const unnormalised: World = (dimension, chance) => {
   };
 };
 
-/** In a cone away from the origin, with a few values that are much larger than the others. */
+/** A cone away from the origin, with a few much larger values. */
 const anisotropic: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
   const mean = normals(dimension, chance);
@@ -78,7 +78,7 @@ const anisotropic: World = (dimension, chance) => {
   };
 };
 
-/** On a curved surface of a few dimensions. */
+/** A curved surface of a few dimensions. */
 const curved: World = (dimension, chance) => {
   const degrees = 5;
   const turns = normals(degrees * dimension, chance);
@@ -94,13 +94,13 @@ const curved: World = (dimension, chance) => {
   };
 };
 
-/** The same texts again and again: some vectors are there many times, to the last bit or nearly so. */
+/** Few texts repeated: many vectors are equal or nearly equal. */
 const repeated: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
   const known: Float32Array[] = [];
   return (own, isQuery) => {
     if (known.length > 0 && chance.uniform() < 0.6) {
-      // The earlier ones more often.
+      // Prefers earlier ones.
       own.set(known[Math.floor(known.length * chance.uniform() ** 3)]);
       if (isQuery || chance.uniform() < 0.3)
         own.forEach((value, index) => void (own[index] = value + 0.02 * chance.normal()));
@@ -111,7 +111,7 @@ const repeated: World = (dimension, chance) => {
   };
 };
 
-/** Nothing is below 0, and most values are 0. */
+/** No value is below 0, and most are 0. */
 const sparse: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
   return (own, isQuery) => {
@@ -120,12 +120,12 @@ const sparse: World = (dimension, chance) => {
   };
 };
 
-/** No order at all: whatever an index does, it can hardly know. */
+/** Uniform noise: no index can exploit it. */
 const shapeless: World = (_dimension, chance) => (own) => {
   for (let index = 0; index < own.length; index++) own[index] = chance.normal();
 };
 
-/** Questions that lie elsewhere than the rows, as those of another model or of another kind of text do. */
+/** Queries from another distribution than the rows, as of another model or kind of text. */
 const elsewhere: World = (dimension, chance) => {
   const [rows, queries] = [correlated(dimension, chance), correlated(dimension, chance)];
   return (own, isQuery) => {
@@ -145,7 +145,7 @@ export type EmbeddingShape = keyof typeof EMBEDDING_SHAPES;
 
 export interface Embeddings {
   readonly dimension: number;
-  /** One behind the other. */
+  /** Concatenated. */
   readonly rows: Float32Array;
   readonly queries: Float32Array;
 }
@@ -167,7 +167,7 @@ export function drawEmbeddings(
   return { dimension, rows: all(rowCount, false), queries: all(queryCount, true) };
 }
 
-/** The vectors as the column `v`, beside their numbers as `id`. */
+/** Table with the vectors as `v` and their numbers as `id`. */
 export function embeddingTable({ dimension, rows }: Embeddings): Table {
   const length = rows.length / dimension;
   const type = new FixedSizeList(dimension, new Field("item", new Float32(), true));

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { nextMessage } from "./childProcess.js";
 
-/** A method of `DirectoryNamespace`, its request, and rows as Arrow IPC bytes where it takes some. */
+/** A method of `DirectoryNamespace`, its request, and rows as Arrow IPC bytes. */
 export type EngineStep = readonly [method: string, request: object, payload?: Uint8Array];
 
 export interface EngineJob {
@@ -38,7 +38,7 @@ export async function raceEngines(
   }
 }
 
-/** Sends a message and waits for the answer, or for the process to end without one. */
+/** Sends a message and resolves with the answer; rejects if the process ends first. */
 function ask(process: ChildProcess, message: object): Promise<unknown> {
   const answer = nextMessage(process);
   process.send(message);

@@ -16,7 +16,7 @@ import { type Data, DataType, type FixedSizeBinary, type Table, Type, type Vecto
 
 export type ExactJson = null | boolean | number | string | ExactJson[] | { [name: string]: ExactJson };
 
-/** Name, type and nullability of each column, its values by rows. */
+/** Name, type and nullability of a column, and its values. */
 export interface ExactColumn {
   name: string;
   type: string;
@@ -34,7 +34,7 @@ export function exactColumns(table: Table): ExactColumn[] {
   });
 }
 
-/** As apache-arrow prints it, with the width of decimals and what is nullable inside. */
+/** Type as apache-arrow prints it, with the width of decimals and the nullability of members. */
 function typeName(type: DataType): string {
   const decimal = DataType.isDecimal(type) ? `:${type.bitWidth}` : "";
   const children = type.children ?? [];
@@ -145,7 +145,7 @@ function halfFloat(bits: number): number {
   return exponent === 0 ? sign * mantissa * 2 ** -24 : sign * (mantissa + 1024) * 2 ** (exponent - 25);
 }
 
-/** The number without its point. */
+/** The decimal's unscaled value. */
 function decimalAt(data: Data, row: number): string {
   const { bitWidth } = data.type as { bitWidth: number } & DataType;
   const words = (data.values as Uint32Array).subarray((row * bitWidth) / 32, ((row + 1) * bitWidth) / 32);

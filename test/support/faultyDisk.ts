@@ -27,7 +27,7 @@ export class InjectedFault extends Error {
 }
 
 export interface FaultyDiskOptions {
-  /** Keep account of what is durable below this directory. All changes there must come through this disk. */
+  /** Tracks what is durable below this directory. All changes there must use this disk. */
   readonly root?: string;
 }
 
@@ -50,14 +50,14 @@ class Faults {
     this.#image = root === undefined ? null : new DurableImage(root);
   }
 
-  /** Makes the call with this number fail, counted from 0 since construction or the last `heal`. */
+  /** Makes one call fail, counted from 0 since construction or the last `heal`. */
   failAt(callIndex: number, mode: FaultMode = "before", options: { readonly dead?: boolean } = {}): void {
     this.#failAt = callIndex;
     this.#mode = mode;
     this.#dead = options.dead ?? false;
   }
 
-  /** Nothing fails any more; numbers start at 0 again. */
+  /** Ends all faults; numbers start at 0 again. */
   heal(): void {
     this.#failAt = -1;
     this.calls = 0;
@@ -73,8 +73,8 @@ class Faults {
   }
 
   /**
-   * Power was cut: restarts with what was synced. Changes of names that were not synced are undone, except
-   * those of paths for which `survives` answers true; bytes that were not synced are gone in any case.
+   * Simulates a power cut: restarts with the synced state. Unsynced bytes are lost, and unsynced changes of
+   * names too unless `survives` returns true for the path.
    */
   async loseUnsynced(survives: (path: string) => boolean = () => false): Promise<void> {
     if (this.#image === null) throw new Error("a faulty disk without a root keeps no account of syncs");

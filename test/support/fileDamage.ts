@@ -1,7 +1,6 @@
 /**
- * Damage to data files: bytes changed, cut and moved anywhere, and changes that know what they hit: the footer, the
- * tables behind the metadata, single fields of the metadata's messages, words of page buffers. Of the files we
- * write, checksums can be left as they are, put out of force, or made to fit the damage.
+ * Damage to data files: bytes changed, cut and moved anywhere, and targeted changes of the footer, the
+ * tables, metadata fields and page buffers. Checksums of our files stay, are disabled, or fit the damage.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -23,17 +22,17 @@ export interface Specimen {
   readonly name: string;
   readonly dataPath: string;
   readonly bytes: Uint8Array;
-  /** The column of the table that each physical column belongs to. */
+  /** Table column of each physical column. */
   readonly owners: readonly string[];
   readonly pageBuffers: readonly (readonly ByteRange[])[];
   readonly columnMetadata: readonly ByteRange[];
   readonly globalBuffers: readonly ByteRange[];
   readonly columnNames: readonly string[];
-  /** Those of them whose values lie outside of pages, anywhere in the file. */
+  /** Physical columns whose values lie outside of pages. */
   readonly blobNames: ReadonlySet<string>;
   readonly rowCount: number;
   readonly hasChecksums: boolean;
-  /** The rows; null where this engine cannot read them. */
+  /** The rows, or null if this engine cannot read them. */
   readonly rows: Table | null;
 }
 
@@ -42,9 +41,9 @@ const BLOB_V2 = "lance.blob.v2";
 export interface Damage {
   readonly bytes: Uint8Array;
   readonly what: string;
-  /** Columns of the table whose bytes are as they were. */
+  /** Table columns whose bytes are unchanged. */
   readonly intact: readonly string[];
-  /** Checksums are in force and do not know of the damage. */
+  /** True if checksums are in force and do not fit the damage. */
   readonly guarded: boolean;
 }
 
@@ -122,11 +121,11 @@ function readManifest(directory: string): Manifest {
   return Manifest.decode(bytes.subarray(start + 4, start + 4 + length), { path, byteOffset: start + 4 });
 }
 
-/** One damage, chosen by the random numbers alone. */
+/** Makes one damage, which the random numbers determine. */
 export function damage(specimen: Specimen, random: Random): Damage {
   const made = damageAnywhere(specimen, random);
   const mode = specimen.hasChecksums ? random.below(6) : 1;
-  // A tail that was written anew is not where the checksums say.
+  // A rewritten tail has moved.
   if (mode === 0) return { ...made, guarded: true };
   if (!specimen.hasChecksums) return { ...made, guarded: false };
   if (mode === 1 && made.bytes.length === specimen.bytes.length) {
@@ -180,20 +179,20 @@ function damageAnywhere(specimen: Specimen, random: Random): Change {
   return { bytes: cut, what: `cut ${offset} to ${end} of ${bytes.length}`, intact: [] };
 }
 
-/** Mostly page buffers, often metadata. */
+/** Picks a page buffer mostly, often metadata. */
 function region(specimen: Specimen, random: Random): ByteRange {
   const kind = random.below(10);
   const whole = { byteOffset: 0, length: specimen.bytes.length };
   if (kind < 5) {
     const range = pick(specimen.pageBuffers.flat(), random) ?? whole;
-    // What describes the rest of a buffer is at its start.
+    // The head of a buffer describes the rest.
     return random.below(2) === 0 ? range : { ...range, length: Math.min(range.length, 32) };
   }
   if (kind < 8) return pick(specimen.columnMetadata, random) ?? whole;
   return kind < 9 ? specimen.globalBuffers[0] : whole;
 }
 
-/** A little-endian word of a page buffer becomes a number that is out of the ordinary. */
+/** Replaces a little-endian word of a page buffer by an unusual number. */
 function changeWord(specimen: Specimen, random: Random): Change {
   const range = pick(
     specimen.pageBuffers.flat().filter(({ length }) => length >= 2),
@@ -225,7 +224,7 @@ function changeWord(specimen: Specimen, random: Random): Change {
   };
 }
 
-/** A number of the footer or of the two tables. */
+/** Changes a number of the footer or of the two tables. */
 function changeFooter(specimen: Specimen, random: Random): Change {
   const bytes = specimen.bytes.slice();
   const view = new DataView(bytes.buffer);
@@ -249,7 +248,7 @@ function changeFooter(specimen: Specimen, random: Random): Change {
   return { bytes, what: `number at ${offset - bytes.length} from the end`, intact: [] };
 }
 
-/** A field of a column's metadata, or of the schema descriptor; what had to move for it is behind all else. */
+/** Changes a field of a column's metadata or of the schema descriptor; moved bytes go to the end. */
 function changeMessage(specimen: Specimen, random: Random): Change {
   const { bytes, columnMetadata, globalBuffers } = specimen;
   const column = random.below(8) === 0 ? -1 : random.below(columnMetadata.length);
@@ -288,14 +287,14 @@ function changeMessage(specimen: Specimen, random: Random): Change {
 interface WireField {
   readonly number: number;
   readonly type: number;
-  /** From the tag on. */
+  /** Offset of the tag. */
   readonly start: number;
-  /** From the value on; for type 2 from behind its length. */
+  /** Offset of the value; for type 2 after its length. */
   readonly valueStart: number;
   readonly end: number;
 }
 
-/** The fields of bytes that may be a protobuf message; null where they are none. */
+/** Fields of bytes that may be a protobuf message, or null. */
 function wireFields(bytes: Uint8Array): WireField[] | null {
   const fields: WireField[] = [];
   let offset = 0;
@@ -332,7 +331,7 @@ function wireFields(bytes: Uint8Array): WireField[] | null {
   return fields;
 }
 
-/** @param path takes the numbers of the fields down to the one that was changed */
+/** @param path receives the field numbers down to the changed one */
 function changeField(bytes: Uint8Array, random: Random, path: number[]): Uint8Array {
   const fields = wireFields(bytes);
   const field = fields === null ? null : pick(fields, random);
@@ -359,7 +358,7 @@ function changeField(bytes: Uint8Array, random: Random, path: number[]): Uint8Ar
   return joined(before, tag, encodeVarint(BigInt(changed.length)), changed, after);
 }
 
-/** Bytes that are no message: packed numbers, a symbol table, a value. */
+/** Changes bytes that are not a message: packed numbers, a symbol table, a value. */
 function changePayload(bytes: Uint8Array, random: Random): Uint8Array {
   const offset = random.below(Math.max(1, bytes.length));
   switch (random.below(5)) {
@@ -369,7 +368,7 @@ function changePayload(bytes: Uint8Array, random: Random): Uint8Array {
       return joined(bytes, bytes.subarray(offset));
     case 2:
     case 3: {
-      // One of packed numbers, whole.
+      // One whole packed number.
       let start = offset;
       while (start > 0 && bytes[start - 1] >= 128) start--;
       let end = offset;
@@ -438,7 +437,7 @@ function pick<T>(values: readonly T[], random: Random): T | null {
   return values.length === 0 ? null : values[random.below(values.length)];
 }
 
-/** The columns that bytes from `start` to `end` are no part of. */
+/** Columns without bytes between `start` and `end`. */
 function intactBut(specimen: Specimen, start: number, end: number): string[] {
   const touches = ({ byteOffset, length }: ByteRange) => byteOffset < end && start < byteOffset + length;
   const hit = new Set<string>(specimen.blobNames);
@@ -451,7 +450,7 @@ function intactBut(specimen: Specimen, start: number, end: number): string[] {
   return specimen.columnNames.filter((name) => !hit.has(name));
 }
 
-/** The file with checksums that fit its bytes. */
+/** Returns the file with checksums that fit its bytes. */
 function resealed(specimen: Specimen, damaged: Uint8Array): Uint8Array {
   const bytes = damaged.slice();
   const view = new DataView(bytes.buffer);
@@ -468,10 +467,10 @@ function resealed(specimen: Specimen, damaged: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Makes the number of the checksums' field, by its first byte, that of another. */
+/** Bit that turns the number of the checksums' field into another. */
 export const OTHER_FIELD = 0x20;
 
-/** Where the field of the checksums begins, the last of the descriptor: two bytes of number and the length. */
+/** Offset of the checksums' field, the last of the descriptor: two bytes of number and the length. */
 export function checksumFieldStart(descriptor: ByteRange, pageBufferCount: number): number {
   const length = 4 * (pageBufferCount + 1);
   const lengthBytes = Math.ceil((32 - Math.clz32(length)) / 7);

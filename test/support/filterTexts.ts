@@ -1,4 +1,4 @@
-/** Rows of all kinds of columns, and filters over them as a program or person may write them. */
+/** Rows of all kinds of columns, and generated filters over them. */
 
 import {
   Bool,
@@ -30,7 +30,7 @@ const TEXTS = ["", "a", "A", "ab", "abc", "b%", "x_y", "é", "😀b", "Zebra", "
 const DAY = 86_400_000;
 const TIMES = [0, -1, 1, DAY, -DAY, 1_577_836_800_123, 1_593_561_600_000, 951_782_399_999];
 
-/** A table of all types that filters are about; every column holds nulls. */
+/** A table of all types in filters; every column holds nulls. */
 export function filterTable(rowCount: number, seed: number): Table {
   let state = seed;
   const next = (below: number): number => {
@@ -95,7 +95,6 @@ export function filterTable(rowCount: number, seed: number): Table {
   });
 }
 
-/** Decimals of scale 2. */
 function decimals(unscaled: readonly (number | null)[]) {
   const words = new Int32Array(4 * unscaled.length);
   const nullBitmap = new Uint8Array((unscaled.length + 7) >>> 3);
@@ -152,7 +151,7 @@ const texts = of("s", "Mixed", "dic", "st.B", "`s`", "st['B']");
 const times = of("ts", "tz", "tb", "d32");
 const comparison = of("=", "!=", "<>", "<", "<=", ">", ">=", "==");
 
-/** Regular expressions, some of which match nothing, or the empty text. */
+/** Regular expressions; some match nothing, or the empty text. */
 const matched = of(
   "a",
   "b+",
@@ -167,7 +166,6 @@ const matched = of(
   "\\\\b",
 ).map(quote);
 
-/** Lists of whole numbers. */
 const list = fc.oneof(
   integer.map((item) => `array_append(li, ${item})`),
   integer.map((item) => `array_prepend(${item}, li)`),
@@ -186,15 +184,15 @@ const list = fc.oneof(
 );
 
 /**
- * Whether no side is a column with a literal somewhere on the other: the reference narrows such literals to the type of
- * the column, inside of functions and sums too.
+ * False if one side is a column and another has a literal: the reference narrows such literals to the
+ * column's type, even within functions.
  */
 function areAlike([left, , right]: readonly [string, string, string]): boolean {
   const isColumn = (side: string) => /^[\w.`[\]']+$/.test(side) && !/^['\d-]/.test(side);
   return isColumn(left) === isColumn(right) || !/[( ]/.test(left + right);
 }
 
-/** Numbers, texts and conditions that nest. */
+/** Nested numbers, texts and conditions. */
 const { condition, number, float, string } = fc.letrec<{
   number: string;
   float: string;
@@ -223,7 +221,7 @@ const { condition, number, float, string } = fc.letrec<{
   float: fc.oneof(
     { maxDepth: 2, withCrossShrink: true },
     reals,
-    // The sign of computed zeros and NaN counts in comparisons of the reference.
+    // The reference's comparisons respect the sign of computed zeros and NaN.
     fc.tuple(of("st.`c.d`", "cast(i8 as double)"), of("+", "-"), real).map((parts) => `(${parts.join(" ")})`),
     tie("float").map((inner) => `abs(${inner})`),
     tie("float").map((inner) => `abs(round(${inner}))`),
@@ -355,7 +353,6 @@ const { condition, number, float, string } = fc.letrec<{
 
 export const filterTexts = condition;
 
-/** Expressions of all types. */
 export const valueTexts = fc.oneof(number, float, string, condition, list);
 
 /** Expressions that may be columns of a result. */

@@ -22,7 +22,7 @@ export function foldedNodeDisk<Module extends typeof NodeDiskModule>(original: M
   return { ...original, NodeDisk };
 }
 
-/** Locks don't go through the disk. */
+/** Locks bypass the disk. */
 export function foldedLock<Module extends typeof LockModule>(original: Module, name: string): Module {
   const fileSystem = fileSystemOf(name);
   const withLock: Module["withLock"] = async (directory, options, fn) =>

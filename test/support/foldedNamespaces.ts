@@ -7,7 +7,7 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "./directorySnapshot.js";
 import { fileSystems, foldingDisk } from "./foldingDisk.js";
 
-/** Names of file systems: one that folds nothing, and those that do. */
+/** Names of file systems: one without folding, and all with folding. */
 export const DISKS: readonly string[] = ["a plain disk", ...fileSystems.map(({ name }) => name)];
 
 export function diskOf(name: string): Disk {

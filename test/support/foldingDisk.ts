@@ -19,7 +19,7 @@ export interface FileSystem {
   isDevice(name: string): boolean;
 }
 
-/** Upper case without context, code unit by code unit, for letters whose capital is one unit. */
+/** Upper case without context, for letters whose capital is one code unit. */
 const upCased = (name: string): string =>
   Array.from({ length: name.length }, (_, index) => {
     const upper = name[index].toUpperCase();
@@ -28,7 +28,7 @@ const upCased = (name: string): string =>
 
 const DEVICES = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\.|$)/i;
 
-/** Windows: case by a table of capitals; dots and spaces at the end are cut off; no normalisation. */
+/** Windows: case by a table of capitals; trailing dots and spaces are cut; no normalisation. */
 const ntfs: FileSystem = {
   name: "NTFS",
   storedName: (name) => name.replace(/[. ]+$/, ""),
@@ -36,7 +36,7 @@ const ntfs: FileSystem = {
   isDevice: (name) => DEVICES.test(name),
 };
 
-/** macOS: names are kept as they are given, and compared without regard to case and normal form. */
+/** macOS: keeps names, and compares them without case and normal form. */
 const apfs: FileSystem = {
   name: "APFS",
   storedName: (name) => name,
@@ -44,7 +44,7 @@ const apfs: FileSystem = {
   isDevice: () => false,
 };
 
-/** macOS before: names are stored decomposed, and characters that can't be seen don't count. */
+/** Older macOS: stores names decomposed, and ignores invisible characters. */
 const hfs: FileSystem = {
   name: "HFS+",
   storedName: (name) => name.normalize("NFD"),
@@ -110,7 +110,7 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    // Nothing lies in what is not there, or is a file.
+    // A missing path or a file has no entries.
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return [];
     throw error;

@@ -1,19 +1,17 @@
-/** Tokens that no authorization server would issue, or not to whoever has them. */
-
 import { createHmac, createPublicKey, type JsonWebKey } from "node:crypto";
 import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, type JWTPayload, SignJWT } from "jose";
 
 const encode = (value: unknown): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
-/** Header and claims of a token, and what would be signed of them. */
+/** Header, claims and signing input of a token. */
 export function takeApart(token: string) {
   const header = decodeProtectedHeader(token) as Record<string, unknown>;
   const claims = decodeJwt(token);
   return { header, claims, signature: token.split(".")[2] };
 }
 
-/** Claims under a header, signed by a private key; its `alg` and `kid` unless the header has others. */
+/** Signs claims with a private key; `alg` and `kid` come from the key unless the header has others. */
 export async function signAs(
   claims: JWTPayload,
   key: JWK,

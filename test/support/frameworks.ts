@@ -1,4 +1,4 @@
-/** The handler behind the servers that programs embed it in, as the README shows it. */
+/** The handler within the servers of frameworks, as in the README. */
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,10 +10,10 @@ export const FRAMEWORKS = [
 ] as const;
 export type Framework = (typeof FRAMEWORKS)[number];
 
-/** Larger than any body of the tests: Express refuses those above 100 kB itself. */
+/** Larger than any test body: Express refuses bodies above 100 kB. */
 const LIMIT = "1gb";
 
-/** Frameworks are loaded where they are asked for: most tests need none. */
+/** Loads a framework on demand: most tests need none. */
 export async function serverBehind(framework: Framework, handler: RestHandler): Promise<Server> {
   if (framework === "node:http") return createServer(toNodeListener(handler));
   if (framework === "Fastify") return behindFastify(handler);
@@ -58,7 +58,7 @@ async function behindHono(handler: RestHandler): Promise<Server> {
   return createAdaptorServer(app) as Server;
 }
 
-/** Listens on the loopback; without a slash at the end. */
+/** Listens on the loopback; returns the URL without a trailing slash. */
 export async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

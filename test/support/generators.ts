@@ -1,7 +1,6 @@
 /**
- * Arrow tables for tests, made from a small plain description (types, shapes, nulls, seed): the description is
- * what a failing property prints, and the same description always gives the same bytes. Columns are built as
- * typed arrays, so that 300,000 rows take milliseconds.
+ * Arrow tables from a small description (types, shapes, nulls, seed), which a failing property prints. Equal
+ * descriptions give equal bytes. Typed arrays keep 300,000 rows within milliseconds.
  */
 
 import {
@@ -50,11 +49,11 @@ import {
 } from "apache-arrow";
 import * as fc from "fast-check";
 
-// The format does not keep the nullability of a vector's items: all are nullable.
+// The format does not store the nullability of a vector's items: all are nullable.
 const vector = (item: DataType, dimension: number) =>
   new FixedSizeList(dimension, new Field("item", item, true));
 
-/** Every type that tables hold, by the name a column spec uses. */
+/** All types of tables, by the name in column specs. */
 export const TYPES = {
   bool: new Bool(),
   int8: new Int8(),
@@ -107,8 +106,8 @@ export type TypeName = keyof typeof TYPES;
 export const TYPE_NAMES = Object.keys(TYPES) as TypeName[];
 
 /**
- * How a column's values are spread. `extreme`: the ends of the type's range, NaN patterns, both zeros; `long`:
- * strings of some kilobytes (fixed-width types as `random`); `empty`: empty strings, zeros.
+ * Distribution of a column's values. `extreme`: the ends of the type's range, NaN patterns, both zeros;
+ * `long`: strings of some kilobytes (fixed-width types as `random`); `empty`: empty strings, zeros.
  */
 export const SHAPES = [
   "random",
@@ -130,7 +129,7 @@ export interface ColumnSpec {
   type: TypeName;
   shape: Shape;
   nulls: NullPattern;
-  /** Default: true exactly where there may be nulls. */
+  /** Default: true if the nulls pattern allows nulls. */
   nullable?: boolean;
 }
 
@@ -154,7 +153,7 @@ export class Random {
     for (let i = 0; i < 12; i++) this.next();
   }
 
-  /** An unsigned 32-bit integer. */
+  /** Returns an unsigned 32-bit integer. */
   next(): number {
     let t = this.#a;
     t ^= t << 11;
@@ -166,7 +165,7 @@ export class Random {
     return this.#d >>> 0;
   }
 
-  /** An integer of [0, limit). */
+  /** Returns an integer of [0, limit). */
   below(limit: number): number {
     return this.next() % limit;
   }
@@ -195,7 +194,6 @@ export class Random {
   }
 }
 
-/** The table a spec stands for. */
 export function makeTable(spec: TableSpec): Table {
   const schema = new Schema(
     spec.columns.map(
@@ -217,12 +215,11 @@ export function makeTable(spec: TableSpec): Table {
   return new Table(schema, batches);
 }
 
-/** The same as Arrow IPC stream bytes. */
 export function makeIpc(spec: TableSpec): Uint8Array {
   return tableToIPC(makeTable(spec), "stream");
 }
 
-/** One column in every type: the table for "all types" tests. */
+/** One column of every type. */
 export function allTypesSpec(
   rowCount: number,
   nulls: NullPattern,
@@ -285,7 +282,7 @@ function buildColumn(
   return makeData({ ...base, type: type as Int32, data: data as unknown as Int32Array });
 }
 
-/** A column of random strings or binaries of the lengths given, in bytes. */
+/** A column of random strings or binaries of the given byte lengths. */
 export function makeStrings(
   type: Utf8 | LargeUtf8 | Binary | LargeBinary,
   lengths: readonly number[],
@@ -314,7 +311,7 @@ function makeValidity(nulls: NullPattern, rowCount: number, random: Random) {
   return { nullCount: rowCount - validCount, nullBitmap };
 }
 
-/** Which of `poolSize` values row i takes. Called with ascending rows. */
+/** Picks one of `poolSize` values for each row. Call it with ascending rows. */
 function makePicker(
   shape: Shape,
   poolSize: number,
@@ -372,12 +369,12 @@ function makeFixed(type: DataType, shape: Shape, rowCount: number, random: Rando
   return bytes;
 }
 
-/** Random values; where the type's domain is narrower than its bits, values of the domain. */
+/** Random values within the type's domain. */
 function fillWithinDomain(type: DataType, bytes: Uint8Array, random: Random): void {
   random.fill(bytes);
   const width = fixedWidth(type);
   if (DataType.isDecimal(type)) {
-    // A signed 56-bit number, below 10^17, extended over the whole width.
+    // A signed 56-bit number, below 10^17, sign-extended.
     for (let end = width; end <= bytes.length; end += width) {
       bytes.fill((bytes[end - width + 6] & 0x80) === 0 ? 0 : 0xff, end - width + 7, end);
     }
@@ -475,7 +472,7 @@ const WORDS = [
   "The quick brown fox jumps over the lazy dog",
 ];
 
-/** Bytes of a column from which on the shapes with long strings give short ones. */
+/** Column size in bytes after which shapes with long strings give short ones. */
 const LONG_COLUMN_BYTES = 8 << 20;
 
 function makeVariable(
@@ -496,7 +493,7 @@ function makeVariable(
   let end = 0;
   for (let row = 0; row < rowCount; row++) {
     let piece = shape === "sorted" ? encoder.encode(`key-${String(row).padStart(9, "0")}`) : pool[pick(row)];
-    // Long values until the column is as large as a test needs it, short ones after.
+    // Long values until the column is large enough, short ones after.
     if ((shape === "long" || shape === "extreme") && end > LONG_COLUMN_BYTES) piece = piece.subarray(0, 12);
     pieces[row] = piece;
     end += piece.length;

@@ -13,7 +13,7 @@ import { ENCODINGS, type Golden, type GoldenTable, goldenTables } from "./golden
 import { tableOutlines } from "./pageOutline.js";
 import { reference } from "./reference.js";
 
-/** A version whose files this build does not open, and a table that it doesn't. */
+/** A version and a table that this build does not open. */
 const UNOPENED = /^v0_1|fixed_size_list_of_struct$/;
 
 export async function writeGoldenTables(directory: string): Promise<void> {

@@ -40,13 +40,13 @@ import {
 import type { ExactColumn } from "./exactJson.js";
 import { makeColumn, Random, type TypeName } from "./generators.js";
 
-/** What is kept in <name>.json. */
+/** Contents of <name>.json. */
 export interface Golden {
-  /** Of the files: 0.1, 2.0 … 2.3. */
+  /** Version of the files: 0.1, 2.0 … 2.3. */
   version: string;
   /** Names of {@link ENCODINGS}. */
   shows: string[];
-  /** By physical columns, how their pages are encoded (pageOutline.ts); empty where we don't open the file. */
+  /** Encodings of the pages per physical column (pageOutline.ts); empty if we do not open the file. */
   outlines: string[][];
   columns: ExactColumn[];
 }
@@ -57,15 +57,15 @@ export interface GoldenTable extends Pick<Golden, "version" | "shows"> {
 }
 
 interface Encoding {
-  /** What the outline of a page has to look like. */
+  /** Pattern of the page's outline. */
   outline: RegExp;
-  /** Versions of which there has to be a golden. */
+  /** Versions that need a golden. */
   versions: readonly string[];
 }
 
 const BOTH = ["2.1", "2.2"];
 
-/** Everything the reference was seen to write, by a name for people. */
+/** Every encoding that the reference was seen to write. */
 export const ENCODINGS: Record<string, Encoding> = {
   "2.0 flat": { outline: /^noNulls\(flat/, versions: ["2.0"] },
   "2.0 flat with nulls": { outline: /^someNulls\(flat1, flat/, versions: ["2.0"] },
@@ -159,7 +159,6 @@ function column(
   return { data: vectorFromArray(values as never, type).data[0] as Data, metadata: asked(settings) };
 }
 
-/** Of generators.ts. */
 function generated(
   type: TypeName,
   rowCount: number,
@@ -212,7 +211,7 @@ function tableOf(columns: Record<string, GoldenColumn>): Table {
 
 type Column = () => Record<string, GoldenColumn>;
 
-/** A golden: its name without the version, what it shows (in the versions that have it), its columns. */
+/** A golden: its name without the version, its encodings (in versions that have them), its columns. */
 type Case = readonly [name: string, shows: readonly string[], columns: Column];
 
 const PAIR = new Struct([member("x", new Int32()), member("y", new Float64())]);
@@ -306,7 +305,7 @@ const fewTexts: Column = () => ({
 });
 const emptyStruct = (length: number): Data =>
   makeData({ type: new Struct([]), length, nullCount: 0, children: [] });
-/** In files of 2.1 and 2.2 the reference finds its way to each of these columns, but not to all at once. */
+/** In 2.1 and 2.2 the reference reads each of these columns alone, but not all together. */
 const emptyStructs: Column = () => {
   const number = numbers(new Int32(), [7, 8, 9, 10, 11]);
   const members = [member("nothing", new Struct([])), member("number", new Int32())];
@@ -883,7 +882,6 @@ const table =
     rows: () => tableOf(columns()),
   });
 
-/** All tables, by versions. */
 export function goldenTables(): GoldenTable[] {
   return [
     ...OTHER.map(table("0.1")),

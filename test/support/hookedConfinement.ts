@@ -12,7 +12,7 @@ export interface ConfinementHooks {
 }
 
 export function hookedConfinement(inner: Confinement, hooks: ConfinementHooks): Confinement {
-  /** Number of steps under way. A step on two directories is one within another. */
+  /** Number of nested steps: a step on two directories contains another. */
   let depth = 0;
   const enter = (directory: string) => {
     if (depth === 0) hooks.before?.(directory);

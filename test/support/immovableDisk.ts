@@ -3,7 +3,7 @@
 import type { FileStat } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 
-/** Does not rename directories. */
+/** Refuses to rename directories. */
 export class ImmovableDisk extends NodeDisk {
   /** Code of its errors. */
   code = "EXDEV";
@@ -18,9 +18,9 @@ export class ImmovableDisk extends NodeDisk {
   }
 }
 
-/** Dates the birth of a directory that was there before anew when it is changed for the first time. */
+/** Resets the birth time of an old directory at its first change. */
 export class CopyingUpDisk extends NodeDisk {
-  /** Birth by inode: of a directory that was changed, when it was. */
+  /** Birth of changed directories, by inode. */
   readonly #births = new Map<string, bigint>();
   readonly #changed = new Set<string>();
   readonly #immovable: boolean;

@@ -1,6 +1,6 @@
 /**
- * Tests of scalar indexes that either engine makes: both list them, both use them, and both keep them right while rows
- * come, go and move. What is found by an index is always what is found without one.
+ * Tests of scalar indexes of either engine: both list, use and maintain them while rows come, go and move.
+ * Answers by index equal those without.
  */
 
 import {
@@ -52,14 +52,14 @@ let tables = 0;
 
 interface Values {
   readonly type: DataType;
-  /** The value of a row; the same values come again and again. */
+  /** Value of a row; values repeat. */
   readonly of: (id: number) => unknown;
   readonly filters: readonly string[];
-  /** A filter for which both ask an index. Default: the first. */
+  /** A filter that makes both engines use an index. Default: the first. */
   readonly asked?: string;
 }
 
-/** What an index of text fragments is asked. */
+/** A filter that an index of text fragments answers. */
 const CONTAINS = "contains(v, 'tex')";
 const DAY_MS = 86_400_000;
 const common = (one: string, other: string): string[] => [
@@ -104,7 +104,7 @@ const bytes = (type: DataType): Values => ({
     (text) => !(type instanceof FixedSizeBinary) || !text.includes("X'03'"),
   ),
 });
-/** Lists of values; `literal` gives one of the very type of the items, as the reference asks no index for others. */
+/** Lists of values; `literal` has the exact type of the items: the reference uses no index for others. */
 const lists = (type: DataType, of: (id: number) => unknown, literal: (id: number) => string): Values => ({
   type: new List(new Field("item", type, true)),
   of: (id) => (id % 9 === 4 ? [] : [of(id % 5), id % 4 === 0 ? null : of(5 + (id % 3))]),
@@ -210,7 +210,7 @@ const DATES = [
   "timestamp_utc",
 ];
 const TIMES = ["time64_us", "time64_ns"];
-/** The types that have an order here and there. */
+/** Types that both engines order. */
 const ORDERED = ["bool", ...INTEGERS, ...FLOATS, "utf8", "fixed_size_binary", ...DATES, ...TIMES];
 
 /** A fourth of the values are null, at the start of each fragment and in between. */
@@ -227,7 +227,7 @@ function rowsOf({ type, of }: Values, from: number, count: number): Table {
   });
 }
 
-/** The kinds, what they are on, what the reference makes them with, and what its plans call them. */
+/** Kinds of indexes with their types, the reference's config, and their names in plans. */
 const KINDS: readonly {
   readonly kind: IndexKindName;
   readonly types: readonly string[];
@@ -286,7 +286,7 @@ const planHere = (name: string, filter: string): Promise<string> =>
 const statsHere = (name: string) => namespace.describeTableIndexStats({ id: [name], indexName: "v_idx" });
 const statsThere = (name: string) => withReference(root, name, (table) => table.indexStats("v_idx"));
 
-/** What both engines say about an index, and what they find by it. */
+/** Compares what both engines say about an index, and find by it. */
 async function check(
   { name, plain }: { name: string; plain: string },
   { filters }: Values,
@@ -311,7 +311,7 @@ async function check(
   await expectSameAnswers(namespace, root, name, (filter) => foundThere(root, plain, filter), filters);
 }
 
-/** The tests of one kind; a file for each, as all of them take minutes. */
+/** Defines the tests of one kind; each has a file, because all take minutes. */
 export function testIndexKind(kind: IndexKindName): void {
   const each = KINDS.find((one) => one.kind === kind)!;
   const { types, config } = each;
@@ -322,7 +322,7 @@ export function testIndexKind(kind: IndexKindName): void {
   afterAll(() => namespace.close());
 
   const makers = (["us", "them"] as const).filter((maker) => maker === "us" || config !== undefined);
-  // The maker is another with each type, so that some of all have every type and every maker.
+  // The maker changes with the type, so that a part of the cases has every type and every maker.
   const onTypes = types.flatMap((type, index) =>
     (index % 2 === 0 ? makers : makers.toReversed()).map((maker) => ({ type, maker })),
   );

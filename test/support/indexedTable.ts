@@ -1,4 +1,4 @@
-/** Tables with indexes, for tests: built by either engine, used by both, and always compared with a look at every row. */
+/** Tables with indexes of either engine, and comparisons with full scans. */
 
 import type { Table } from "apache-arrow";
 import { tableFromIPC } from "apache-arrow";
@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import type { CreateTableIndexRequest } from "../../src/namespace/indexes.js";
 import { reference } from "./reference.js";
 
-/** Builds an index and waits until it is there. */
+/** Builds an index and waits for it. */
 export async function buildIndex(
   namespace: DirectoryNamespace,
   request: CreateTableIndexRequest,
@@ -17,7 +17,7 @@ export async function buildIndex(
   await namespace.waitForJob({ jobId });
 }
 
-/** A table of the reference that is closed again. */
+/** Opens a table of the reference for the duration of a call. */
 export async function withReference<T>(
   root: string,
   name: string,
@@ -31,17 +31,17 @@ export async function withReference<T>(
   }
 }
 
-/** The plan of the reference for a filter. */
+/** The reference's plan for a filter. */
 export const planThere = (root: string, name: string, filter: string): Promise<string> =>
   withReference(root, name, (table) => table.query().where(filter).explainPlan(true));
 
-/** Ids of the rows that the reference finds, by whatever index it uses; ascending. */
+/** Ascending ids of the rows that the reference finds. */
 export async function foundThere(root: string, name: string, filter: string): Promise<number[]> {
   const rows = tableFromIPC(await reference.readTable(root, name, { filter, columns: ["id"] }));
   return idsOf(rows);
 }
 
-/** The same here. */
+/** Ascending ids of the rows that we find. */
 export async function foundHere(
   namespace: DirectoryNamespace,
   name: string,
@@ -59,7 +59,8 @@ export async function foundHere(
 const idsOf = (rows: Table): number[] => Array.from(rows.getChild("id") ?? [], Number).sort((a, b) => a - b);
 
 /**
- * Compares what both engines find with what is found without any index.
+ * Compares both engines' answers with those without an index.
+ *
  * @param plain name of a table with the same rows and no index
  */
 export async function expectSameAnswers(

@@ -1,7 +1,7 @@
 /**
- * Round trips of one Arrow table between us and the reference. The reference is an oracle with faults of its own
- * (nestings it cannot read back, types it panics on): what it does to its own table of the same rows decides whose
- * fault a difference is. Ours must be right in every case.
+ * Round trips of one Arrow table between us and the reference, which has faults of its own (nestings it
+ * cannot read back, types it panics on). Its result for its own table of the same rows decides whose fault a
+ * difference is; ours must always be right.
  */
 
 import { readdir } from "node:fs/promises";
@@ -11,13 +11,13 @@ import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard
 import { runsOf } from "./effort.js";
 import { compareTables, reference } from "./reference.js";
 
-/** What the reference itself gets wrong on these rows, in its words; undefined if nothing. */
+/** Message of the reference about its own table of these rows; undefined if it is right. */
 export type ReferenceFault = string | undefined;
 
 export const FILE_VERSIONS = ["2.0", "2.1", "2.2"] as const;
 export type FileVersion = (typeof FILE_VERSIONS)[number];
 
-/** Namespaces at one root that make new tables in one version each. */
+/** Namespaces at one root, each with another version for new tables. */
 export function namespacesOf(root: string): Record<FileVersion, DirectoryNamespace> {
   const open = (dataStorageVersion: FileVersion) =>
     new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
@@ -30,7 +30,7 @@ export async function closeAll(namespaces: Record<FileVersion, DirectoryNamespac
 
 let tableCount = 0;
 
-/** Writes the rows as a new table by the reference and tells its name; or what the reference said. */
+/** Lets the reference write the rows as a new table; returns its name or the error. */
 async function createThere(
   root: string,
   rows: Table,
@@ -45,7 +45,7 @@ async function createThere(
   }
 }
 
-/** Whether the reference reads from a table what was put into it. */
+/** Compares what the reference reads from a table with the expected rows. */
 async function faultOfReading(root: string, name: string, expected: Table): Promise<ReferenceFault> {
   try {
     compareTables(expected, tableFromIPC(await reference.readTable(root, name)), { metadata: false });
@@ -60,9 +60,9 @@ function messageOf(failure: unknown): string {
 }
 
 /**
- * Reference → us: the reference writes, we read.
+ * Reads what the reference writes.
  *
- * @throws if we read anything but the rows, unless the reference does so too
+ * @throws if our rows are wrong, unless the reference reads wrong rows too
  */
 export async function writeThere(
   namespace: DirectoryNamespace,
@@ -86,9 +86,9 @@ export async function writeThere(
 }
 
 /**
- * Ours → us, and ours → reference: we write, both read.
+ * Reads what we write, in both engines.
  *
- * @throws if we read anything but the rows; if the reference does, unless it fails on its own table of them too
+ * @throws if our rows are wrong, or the reference's unless it fails on its own table too
  */
 export async function writeHere(
   namespace: DirectoryNamespace,
@@ -114,8 +114,8 @@ export async function writeHere(
 }
 
 /**
- * Whether the reference can be handed rows of a type: the apache-arrow that it takes its input from knows no large
- * lists, and sends columns of type null in others with a wrong count of nulls.
+ * False for large lists, which the apache-arrow of the reference does not know, and columns of type null,
+ * whose null counts it sends wrong.
  */
 export function canBeSent(type: DataType): boolean {
   if (DataType.isLargeList(type) || DataType.isNull(type)) return false;
@@ -123,22 +123,22 @@ export function canBeSent(type: DataType): boolean {
 }
 
 export interface Exchange<Spec> {
-  /** What is exchanged, for the lines printed. */
+  /** Label of printed lines. */
   readonly label: string;
   readonly namespace: DirectoryNamespace;
   readonly root: string;
   readonly dataStorageVersion: string;
   readonly specs: fc.Arbitrary<Spec>;
   readonly tableOf: (spec: Spec) => Table;
-  /** Number of tables, where the environment does not ask for INTEROP_RUNS. */
+  /** Number of tables without INTEROP_RUNS. */
   readonly runs: number;
 }
 
 /**
- * Puts arbitrary tables through us and the reference in both directions. Prints the seed first (FC_SEED sets it) and,
- * at the end, how many tables went each way and where the reference failed on rows of its own.
+ * Puts arbitrary tables through both engines in both directions. Prints the seed first (FC_SEED sets it), and
+ * at the end the number of tables and the faults of the reference.
  *
- * @throws where ours is wrong, naming the seed and the spec
+ * @throws if ours is wrong, with the seed and the spec
  */
 export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<void> {
   const { label, namespace, root, dataStorageVersion, tableOf } = exchange;
@@ -149,7 +149,7 @@ export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<vo
   const faults = new Map<string, number>();
   const count = (fault: ReferenceFault) => {
     if (fault === undefined) return;
-    // Names and numbers are another in every table.
+    // Names and numbers differ between tables.
     const kind = fault.replace(/\([^)]*\)|'[^']*'|"[^"]*"|-?\d+/g, "…").slice(0, 160);
     faults.set(kind, (faults.get(kind) ?? 0) + 1);
   };
@@ -172,13 +172,13 @@ export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<vo
   for (const [fault, times] of faults) console.info(`${label}: ${times} × the reference ${fault}`);
 }
 
-/** Who writes: we (both read) or the reference (we read). */
+/** The writer: we (both read) or the reference (we read). */
 export type Direction = "here" | "there";
 
 /**
- * Round trips of many columns at once; where that fails, of each by itself, so that the column at fault is known.
+ * Round trips of many columns at once; after a failure of each alone.
  *
- * @returns by names of columns, what the reference gets wrong
+ * @returns faults of the reference by column name
  * @throws an error that names the first column that we get wrong
  */
 export async function exchangeColumns(
@@ -205,16 +205,16 @@ export async function exchangeColumns(
       });
     }
   }
-  // Right one by one, wrong together.
+  // Each column alone is right.
   if (faults.size === 0)
     throw outcome.failure ?? new Error(`the reference, of the whole table: ${outcome.fault}`);
   return faults;
 }
 
 /**
- * Columns that the version cannot store are refused one by one, and nothing is left of the attempts.
+ * Expects a refusal of each column that the version cannot store, without remains.
  *
- * @throws an error that names the column that was not refused with an UnsupportedError
+ * @throws an error that names a column without an UnsupportedError
  */
 export async function refuseColumns(namespace: DirectoryNamespace, root: string, rows: Table): Promise<void> {
   for (const { name } of rows.schema.fields) {

@@ -1,4 +1,4 @@
-/** A table for jobs to be about, the jobs of its namespace, and jobs in other processes (processes/jobRunner.mjs). */
+/** A table for jobs, the jobs of its namespace, and jobs in other processes (processes/jobRunner.mjs). */
 
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
@@ -53,7 +53,7 @@ export class JobTable {
     return await work(ns);
   }
 
-  /** The jobs as one more process would see them. */
+  /** Opens the jobs as one more process would. */
   open(staleMs?: number): Jobs {
     const jobs = new Jobs({ root: this.root, disk: this.disk, lock: { staleMs } });
     this.#opened.push(jobs);
@@ -73,7 +73,7 @@ export class JobTable {
     return runner;
   }
 
-  /** The steps that jobs in other processes have done: process and number. */
+  /** Steps that jobs in other processes have done: process and number. */
   async steps(): Promise<{ readonly pid: number; readonly step: number }[]> {
     const text = await readFile(this.log, "utf8").catch(() => "");
     return text
@@ -131,7 +131,6 @@ export class RunnerProcess {
   }
 }
 
-/** Resolves when a condition holds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -1,4 +1,4 @@
-/** The engine in a process that takes one call after another and may be killed at any moment. */
+/** The engine in a process that makes one call after another and may be killed at any moment. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { readdir, stat, utimes } from "node:fs/promises";
@@ -13,7 +13,7 @@ const ENTRY = fileURLToPath(new URL("./processes/engineServer.mjs", import.meta.
 
 export class KillableEngine {
   readonly #process: ChildProcess;
-  /** Resolves when the namespace is open. */
+  /** Resolves once the namespace is open. */
   readonly ready: Promise<unknown>;
 
   constructor(options: DirectoryNamespaceOptions) {
@@ -45,7 +45,7 @@ export class KillableEngine {
     this.#process.kill("SIGKILL");
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves once the process has ended. */
   async gone(): Promise<void> {
     await exitOf(this.#process);
   }

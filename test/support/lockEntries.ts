@@ -1,11 +1,11 @@
-/** Locks as other processes may leave them. */
+/** Locks as other processes leave them. */
 
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { isKeptName, newOwnerName } from "../../src/io/lock/lockOwner.js";
 
-/** The parts of an owner's name. */
+/** Parts of an owner's name. */
 export interface OwnerParts {
   readonly host?: string;
   readonly boot?: string;
@@ -14,44 +14,44 @@ export interface OwnerParts {
   readonly start?: string;
 }
 
-/** A process number that none can have. */
+/** A process number that no process can have. */
 export const NO_PID = 4194305;
 
-/** An owner like this process, but for some parts. */
+/** An owner like this process, except for some parts. */
 export function ownerNamed(parts: OwnerParts): string {
   const [kind, host, boot, pidNamespace, pid, start, random] = newOwnerName().split("-");
   const named = { host, boot, pidNamespace, pid, start, ...parts };
   return [kind, named.host, named.boot, named.pidNamespace, named.pid, named.start, random].join("-");
 }
 
-/** An owner on this machine that is dead. */
+/** A dead owner on this machine. */
 export const deadOwner = (): string => ownerNamed({ pid: NO_PID, start: "1" });
 
-/** An owner on another machine, of which nothing can be known here. */
+/** An owner on another machine, whose state is unknown. */
 export const foreignOwner = (): string =>
   ownerNamed({ host: "0123456789ab", boot: "0", pid: 1234, start: "0" });
 
-/** What fences off a holder, named like an owner. */
+/** Name of the entry that fences off an owner. */
 export const fencingNamed = (owner: string): string => owner.replace(/^owner/, "fencing");
 
-/** Puts entries into a directory's lock, which is made. */
+/** Creates a directory's lock with these entries. */
 export async function putInLock(directory: string, ...entries: readonly string[]): Promise<void> {
   await mkdir(path.join(directory, LOCK_NAME), { recursive: true });
   for (const entry of entries) await mkdir(path.join(directory, LOCK_NAME, entry), { recursive: true });
 }
 
-/** Names of what is in a directory's lock; null where there is none. */
+/** Names of the entries in a directory's lock, or null without a lock. */
 export const entriesOfLock = (directory: string): Promise<string[] | null> =>
   readdir(path.join(directory, LOCK_NAME)).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
     throw error;
   });
 
-/** Whether a lock, by its own path, is one that its last holder released and keeps for a moment: a free one. */
+/** True if the last holder released the lock and keeps it for a moment: it is free. */
 export async function isKeptLock(lockPath: string): Promise<boolean> {
   const entries = await readdir(lockPath).catch(() => []);
   return entries.length > 0 && entries.every(isKeptName);
 }
 
-/** Whether a path is that of a lock, or lies in one: a lock may be kept for a moment after a change. */
+/** True if a path is a lock or lies in one. A lock may stay for a moment after a change. */
 export const isInLock = (entryPath: string): boolean => entryPath.split(/[/\\]/).includes(LOCK_NAME);

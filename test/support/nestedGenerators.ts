@@ -1,6 +1,5 @@
 /**
- * Nested Arrow tables for tests, made from a plain description as in generators.ts: what is around the leaves, how
- * many values are null at each level, how long lists are.
+ * Nested Arrow tables from a description as in generators.ts: nesting, nulls at each level, lengths of lists.
  */
 
 import {
@@ -36,7 +35,7 @@ import {
   type TypeName,
 } from "./generators.js";
 
-/** How many items lists have: a few, none, none but for a few lists, hundreds. */
+/** Items per list: a few, none, none in most lists, hundreds. */
 export const LIST_LENGTHS = ["short", "empty", "mostlyEmpty", "long"] as const;
 export type ListLength = (typeof LIST_LENGTHS)[number];
 
@@ -55,7 +54,7 @@ export interface NestedTableSpec {
   batchRows?: number;
 }
 
-/** Shorthands for specs that are written out. */
+/** Shorthands for specs. */
 export const leaf = (
   type: TypeName | "dictionary" | "null",
   nulls: NullPattern = "none",
@@ -71,16 +70,15 @@ export const struct = (members: NestedSpec[], nulls: NullPattern = "none"): Nest
   members,
   nulls,
 });
-/** Its members have no nulls: there is no place for them. */
+/** Members have no nulls: packed structs cannot store them. */
 export const packed = (members: NestedSpec[], nulls: NullPattern = "none"): NestedSpec => ({
   kind: "struct",
   members: members.map((member) => ({ ...member, nulls: "none" }) as NestedSpec),
   nulls,
   packed: true,
 });
-/** A struct without members. */
 export const empty = (nulls: NullPattern = "none"): NestedSpec => struct([], nulls);
-/** A fixed-size list, of structs. */
+/** A fixed-size list of structs. */
 export const sized = (item: NestedSpec, nulls: NullPattern = "none", dimension = 3): NestedSpec => ({
   kind: "sizedList",
   item,
@@ -93,7 +91,7 @@ export const map = (
   lengths: ListLength = "short",
 ): NestedSpec => ({ kind: "map", key: leaf("utf8"), value, nulls, lengths });
 
-/** Columns with dictionaries of their own need types with ids of their own. */
+/** Dictionary types per column: each dictionary needs an id of its own. */
 const dictionaryTypes = new WeakMap<NestedSpec, Dictionary>();
 
 function dictionaryType(spec: NestedSpec): Dictionary {
@@ -230,10 +228,7 @@ function makeDictionary(spec: NestedSpec, length: number, random: Random): Data 
   });
 }
 
-/**
- * The table a spec stands for.
- * @param names of the columns; default: c0, c1 …
- */
+/** @param names of the columns; default: c0, c1 … */
 export function makeNestedTable(spec: NestedTableSpec, names?: readonly string[]): Table {
   const schema = new Schema(
     spec.columns.map((column, index) => fieldOf(names?.[index] ?? `c${index}`, column)),
@@ -255,7 +250,7 @@ export function makeNestedTable(spec: NestedTableSpec, names?: readonly string[]
   return new Table(schema, batches);
 }
 
-/** Types of leaves that take different ways through a file. */
+/** Leaf types with different encodings. */
 export const LEAF_TYPES = [
   "int32",
   "int64",
@@ -271,7 +266,6 @@ export const LEAF_TYPES = [
   "null",
 ] as const;
 
-/** Shapes of nesting around a leaf, by name. */
 export const NESTINGS = {
   list: (item, nulls, lengths) => list(item, nulls, lengths),
   largeList: (item, nulls, lengths) => ({ kind: "largeList", item, nulls, lengths }),
@@ -302,13 +296,13 @@ export const NESTINGS = {
 export type Nesting = keyof typeof NESTINGS;
 export const NESTING_NAMES = Object.keys(NESTINGS) as Nesting[];
 
-/** The lengths of lists that make a difference to a nesting. */
+/** Lengths of lists that matter to a nesting. */
 export const lengthsOf = (nesting: Nesting): readonly ListLength[] =>
   someNode(NESTINGS[nesting](leaf("int32"), "none", "short"), (node) => "lengths" in node)
     ? LIST_LENGTHS
     : ["short"];
 
-/** Whether a spec has a node that the test finds. */
+/** True if `found` accepts a node of the spec. */
 export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean): boolean {
   if (found(spec)) return true;
   switch (spec.kind) {
@@ -323,7 +317,7 @@ export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean)
   }
 }
 
-/** The same with valid structs only: 2.0 has no others. */
+/** Replaces structs by valid ones: 2.0 has no others. */
 export function withValidStructs(spec: NestedSpec): NestedSpec {
   switch (spec.kind) {
     case "struct":
@@ -336,7 +330,7 @@ export function withValidStructs(spec: NestedSpec): NestedSpec {
   }
 }
 
-/** The same with other members in the place of structs without any where no version but 2.0 has them. */
+/** Adds members to structs without any if only 2.0 could store them there. */
 export function withPlacedEmptyStructs(spec: NestedSpec, mayBe = true): NestedSpec {
   switch (spec.kind) {
     case "leaf":
@@ -353,7 +347,7 @@ export function withPlacedEmptyStructs(spec: NestedSpec, mayBe = true): NestedSp
   }
 }
 
-/** Whether files of a version hold columns like that. 2.0 holds no null structs besides. */
+/** True if files of a version can hold such columns. 2.0 also lacks null structs. */
 export function existsIn(version: "2.0" | "2.1" | "2.2", spec: NestedSpec): boolean {
   const isEmpty = (node: NestedSpec) => node.kind === "struct" && node.members.length === 0;
   return !someNode(spec, (node) => {
@@ -380,7 +374,6 @@ const canBePacked =
     }
   };
 
-/** Arbitrary nested tables. */
 export function nestedTableSpecs({
   maps = true,
   sizedLists = maps,
@@ -389,7 +382,7 @@ export function nestedTableSpecs({
   types = [...TYPE_NAMES, "dictionary", "null"],
 }: {
   maps?: boolean;
-  /** Fixed-size lists of structs; the format has them in structs, but not in lists, and no lists in them. */
+  /** Fixed-size lists of structs: the format allows them in structs, not in lists, and no lists within. */
   sizedLists?: boolean;
   /** Structs without members: "placed" only where all versions have them. */
   emptyStructs?: "none" | "placed" | "anywhere";
@@ -469,7 +462,7 @@ export function nestedTableSpecs({
     ) as fc.Arbitrary<NestedSpec>,
   }));
   const specs = fc.record({
-    // The reference reads fixed-size lists of structs by themselves only, so there are few of them.
+    // The reference reads fixed-size lists of structs only alone, so they are rare.
     columns: fc.array(
       sizedLists ? fc.oneof({ weight: 8, arbitrary: node }, { weight: 1, arbitrary: flat }) : node,
       { minLength: 1, maxLength: 3 },

@@ -1,4 +1,4 @@
-/** The tools other tests rely on: generators, table equality and the oracle, shown against each other. */
+/** Shows that generators, table equality and the oracle agree with each other. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -150,7 +150,7 @@ describe("the oracle", () => {
   });
 });
 
-/** Changes the lowest bit of the value at `row`, in place. */
+/** Flips the lowest bit of the value at `row`, in place. */
 function flipBit(data: Data, row: number): void {
   if (data.children.length > 0) {
     flipBit(data.children[0], row * data.stride);

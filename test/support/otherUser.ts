@@ -15,10 +15,10 @@ import { makeTempDir } from "./tempDir.js";
 const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
 const PROCESSES = join("test", "support", "processes");
 
-/** Packages that are part of the bundles; single files of `dist/` import them. */
+/** Packages within the bundles; single files of `dist/` import them. */
 const BUNDLED = ["fs-extra", "proper-lockfile"];
 
-/** Somebody who owns nothing. */
+/** A user who owns nothing. */
 export const NOBODY = 65534;
 
 export const isRoot = process.getuid?.() === 0;
@@ -34,7 +34,7 @@ const TRIAL = `
   process.stderr.write(child.stderr);
   process.exitCode = child.status;`;
 
-/** Why no script can run as another user here; null if one can, or if the tests are run by no superuser. */
+/** Why no script can run as another user here, or null if one can or the tests do not run as root. */
 export function whyNoOtherUser(): string | null {
   if (!isRoot) return null;
   const trial = spawnSync(process.execPath, ["-e", TRIAL, os.tmpdir()], { encoding: "utf8" });
@@ -44,7 +44,8 @@ export function whyNoOtherUser(): string | null {
 }
 
 /**
- * Copies the built package, what it depends on and the scripts, for every user to read.
+ * Copies the built package, its dependencies and the scripts, readable for everybody.
+ *
  * @returns the path of a script's copy
  */
 export async function readableScript(script: string): Promise<string> {
@@ -65,7 +66,7 @@ export async function readableScript(script: string): Promise<string> {
   return join(copy, PROCESSES, script);
 }
 
-/** Directories of packages and of all that they depend on, those in a package's own directory excepted. */
+/** Directories of packages and their dependencies, except nested ones. */
 async function closureOf(names: readonly string[]): Promise<string[]> {
   const seen = new Set<string>();
   const visit = async (name: string): Promise<void> => {

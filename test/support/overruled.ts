@@ -1,4 +1,4 @@
-/** A namespace on which one process stands still, its locks looking dead, while another one acts. */
+/** A namespace whose process stands still with stale locks while another process acts. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeEach, expect } from "vitest";
@@ -19,7 +19,7 @@ export interface OverruledStage {
   meanwhile(...steps: EngineStep[]): Promise<void>;
 }
 
-/** A stage for the tests of one file, with a directory of its own for each of them. */
+/** Returns a stage whose tests each have a directory of their own. */
 export function overruledStage(): OverruledStage {
   const rival = new RivalEngine();
   let root = "";

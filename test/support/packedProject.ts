@@ -1,6 +1,6 @@
 /**
- * A project as a stranger has it: the package as `npm pack` makes it, unpacked among the modules of a new directory. What
- * it depends on, and what else a test asks for, is linked from the checkout's modules.
+ * A new directory with the package as `npm pack` makes it, and links to the checkout's modules for its
+ * dependencies.
  */
 
 import { execFile } from "node:child_process";
@@ -14,17 +14,16 @@ import { makeTempDir } from "./tempDir.js";
 export const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
 const run = promisify(execFile);
 
-/** Packages of the workspace of the reference, which has its own. */
+/** Packages of the reference's own workspace. */
 const OF_REFERENCE = ["@lancedb/lancedb"];
 
-/** What npm packs of the checkout, and how large it is. */
 export interface PackedProject {
   readonly directory: string;
   /** Bytes of the package's files. */
   readonly unpackedBytes: number;
 }
 
-/** @param modules packages to link besides the package's own dependencies: names, or `*` for all of the checkout */
+/** @param modules packages to link besides the dependencies: names, or `*` for all of the checkout */
 export async function makePackedProject(modules: readonly string[]): Promise<PackedProject> {
   if (!existsSync(join(CHECKOUT, "dist/index.d.ts"))) throw new Error("not built: run npm run build");
   const directory = await makeTempDir();
@@ -52,7 +51,7 @@ export async function makePackedProject(modules: readonly string[]): Promise<Pac
   return { directory, unpackedBytes: unpackedSize };
 }
 
-/** A name, or of a scope with a star all packages in it. */
+/** Expands a scope with a star to all its packages. */
 function expand(name: string): string[] {
   if (!name.endsWith("/*")) return [name];
   const scope = name.slice(0, -2);

@@ -18,13 +18,13 @@ const LAYER_NAMES = new Map<number, string>(
 const layerNames = (layers: readonly number[]) =>
   `layers=${layers.map((layer) => LAYER_NAMES.get(layer) ?? layer).join(",")}`;
 
-/** `name(a, b)`, without what is empty. */
+/** Formats `name(a, b)` without empty parts. */
 const call = (name: string, ...inner: (string | false)[]): string => {
   const parts = inner.filter((part) => part !== false && part !== "");
   return parts.length === 0 ? name : `${name}(${parts.join(", ")})`;
 };
 
-/** How the pages of a table's only data file are encoded: for each physical column, every outline once. */
+/** Distinct encodings of the pages of a table's only data file, per physical column. */
 export async function tableOutlines(directory: string, name: string): Promise<string[][]> {
   const [path, ...more] = dataFilePaths(directory, name);
   if (path === undefined || more.length > 0) throw new Error(`${name} is not one data file`);

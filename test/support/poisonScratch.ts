@@ -1,7 +1,6 @@
 /**
- * Gives each lending of memory a generation, in every test: memory that goes back to a pool moves to another
- * buffer before anybody borrows it again. A view of the old generation is then detached: it has no bytes, and
- * its methods throw. Memory that threads share cannot move: it is overwritten.
+ * Makes stale views of lent memory fail in every test: memory that returns to a pool moves to another buffer,
+ * which detaches old views. Shared memory cannot move: it is overwritten.
  */
 
 import { MemoryPool } from "../../src/io/memory/scratch.js";
@@ -10,7 +9,7 @@ const PATCHED = Symbol.for("tiltyard.test.poisonScratch");
 const POISON = 0xa5;
 const pool = MemoryPool.prototype as MemoryPool<ArrayBuffer> & { [PATCHED]?: true };
 
-// A process may run several files, each of which loads this one.
+// A process may run several files, and each loads this one.
 if (pool[PATCHED] !== true) {
   pool[PATCHED] = true;
   const { giveBack } = pool;

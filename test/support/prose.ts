@@ -1,11 +1,7 @@
-/**
- * Reads the comments and names of source files and lists what docs/CONTRIBUTING.md ("How we write") rules out and a
- * machine can see.
- */
+/** Lists breaches of docs/CONTRIBUTING.md ("How we write") in comments and names that a machine can see. */
 
 import ts from "typescript";
 
-/** One breach of a rule. */
 export interface ProseFault {
   /** Line number, from 1. */
   readonly line: number;
@@ -19,7 +15,7 @@ const MAX_COLUMNS = 110;
 /** First words that turn a docstring into half a sentence. */
 const BAD_START = /^(Of|The same|What|Where|Who|As|How|Whether)\b/;
 
-/** Private synonyms and pronouns, and the words to write instead (docs/CONTRIBUTING.md). */
+/** Private synonyms and pronouns that docs/CONTRIBUTING.md replaces. */
 const BAD_NAMES = new Set(
   (
     "at place other own found given known lead leadBack reach settle leftover leftovers stray strays stranger strangers " +
@@ -101,7 +97,7 @@ function checkComment(
   }
 }
 
-/** Yields each comment of a file; lines of `//` below each other are one. */
+/** Yields each comment of a file; adjacent `//` lines are one. */
 function* commentsOf(
   source: ts.SourceFile,
 ): Generator<{ readonly position: number; readonly comment: string }> {
@@ -134,7 +130,9 @@ function* commentsOf(
   }
 }
 
-/** True if the node is a name that this file chooses: a declaration that does not follow another's property. */
+/**
+ * True if the node is a name that this file chooses: a declaration that does not follow another's property.
+ */
 function isDeclaredName(node: ts.Node): node is ts.Identifier | ts.PrivateIdentifier {
   if (!ts.isIdentifier(node) && !ts.isPrivateIdentifier(node)) return false;
   const { parent } = node;

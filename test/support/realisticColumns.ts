@@ -1,4 +1,4 @@
-/** Columns as they occur: text, identifiers, times, prices. Deterministic, for the sizes of files and for interop. */
+/** Deterministic realistic columns (text, identifiers, times, prices) for file sizes and interop. */
 
 import {
   Binary,
@@ -34,7 +34,7 @@ const WORDS =
     " ",
   );
 
-/** The random numbers of one column, and what is made of them. */
+/** Random numbers of one column. */
 class Source {
   readonly #random: Random;
 
@@ -55,13 +55,13 @@ class Source {
     return text.slice(0, length);
   }
 
-  /** One of `count` numbers below `limit`. */
+  /** Returns one of `count` numbers below `limit` per call. */
   pool(count: number, limit: number): () => number {
     const values = Array.from({ length: count }, () => Math.floor(this.unit() * limit));
     return () => values[this.below(count)];
   }
 
-  /** Values that stay for `length` rows on average. */
+  /** Returns values that repeat for `length` rows on average. */
   runs(length: number, next: () => number): () => number {
     let left = 0;
     let current = 0;
@@ -77,7 +77,7 @@ class Source {
 
 type Cell = (row: number) => number;
 
-/** Every `nullEvery`th row or so is null, none for 0. */
+/** About every `nullEvery`th row is null, none for 0. */
 function validity(rowCount: number, source: Source, nullEvery: number) {
   if (nullEvery === 0) return { nullCount: 0, nullBitmap: undefined };
   const nullBitmap = new Uint8Array(Math.ceil(rowCount / 8));
@@ -115,7 +115,7 @@ function strings(
   });
 }
 
-/** Text without nulls, with offsets of 64 bits. */
+/** Text without nulls, with 64-bit offsets. */
 const large = ({ length, valueOffsets, values }: Data<Utf8>): Data<LargeUtf8> =>
   makeData({
     type: new LargeUtf8(),
@@ -125,7 +125,7 @@ const large = ({ length, valueOffsets, values }: Data<Utf8>): Data<LargeUtf8> =>
     data: values,
   });
 
-/** Stretches of rows that are null, and of rows that are not, of about `length` each. */
+/** Alternating runs of null and valid rows, about `length` each. */
 function nullRuns(rowCount: number, source: Source, length: number) {
   const next = source.runs(length, () => source.below(2));
   const nullBitmap = new Uint8Array(Math.ceil(rowCount / 8));
@@ -137,7 +137,7 @@ function nullRuns(rowCount: number, source: Source, length: number) {
   return { nullCount, nullBitmap };
 }
 
-/** Lists of so many items as `itemCount` says of a row. */
+/** Lists with `itemCount(row)` items. */
 function lists(rowCount: number, itemCount: Cell, items: (count: number) => Data): Data {
   const valueOffsets = new Int32Array(rowCount + 1);
   for (let row = 0; row < rowCount; row++) valueOffsets[row + 1] = valueOffsets[row] + itemCount(row);
@@ -148,7 +148,7 @@ function lists(rowCount: number, itemCount: Cell, items: (count: number) => Data
 
 type NumberType = Int8 | Int16 | Int32 | Int64 | Float32 | Float64 | TimestampMillisecond | DateDay;
 
-/** @param nulls every how many rows or so there is one; or which are */
+/** @param nulls average distance of nulls, or a predicate */
 function numbers(
   rowCount: number,
   source: Source,
@@ -179,7 +179,7 @@ function wideNumbers(rowCount: number, type: Decimal | FixedSizeBinary, cell: Ce
 
 export interface RealisticColumn {
   readonly name: string;
-  /** What a page of it is in 2.2, as `encodingsOf` puts it. */
+  /** Pattern of its page in 2.2, as `encodingsOf` prints it. */
   readonly encoding: RegExp;
   make(rowCount: number, source: Source): Data;
 }

@@ -16,7 +16,7 @@ export interface ReferenceJob {
   name: string;
   /** Arrow IPC streams. */
   payloads: Uint8Array[];
-  /** How often a failed append is tried again. */
+  /** Number of retries of a failed append. */
   retries: number;
 }
 
@@ -25,11 +25,10 @@ export interface AppendAndReadJob {
   kind: "appendAndRead";
   uri: string;
   name: string;
-  /** Arrow IPC streams. */
   payloads: Uint8Array[];
 }
 
-/** Deletes, updates, appends and upserts rows, one change after the other. */
+/** Deletes, updates, appends and upserts rows, in order. */
 export interface ChangeJob {
   kind: "changeRows";
   uri: string;
@@ -37,15 +36,14 @@ export interface ChangeJob {
   changes: readonly (
     | { predicate: string }
     | { set: Record<string, string>; where: string }
-    /** An Arrow IPC stream. */
     | { rows: Uint8Array }
     | { rows: Uint8Array; on: string[] }
   )[];
-  /** No change begins after so many milliseconds. */
+  /** No change begins after this time. */
   durationMs?: number;
 }
 
-/** Takes steps on the directory catalog, one after the other. */
+/** Takes steps on the directory catalog, in order. */
 export interface CatalogJob {
   kind: "catalogSteps";
   root: string;
@@ -71,7 +69,7 @@ export class ReferenceWorker<
   Job extends ReferenceJob | AppendAndReadJob | ChangeJob | CatalogJob = ReferenceJob,
 > {
   readonly #process: ChildProcess;
-  /** Resolves when the process is loaded and has opened the table or catalog. */
+  /** Resolves once the process has opened the table or catalog. */
   readonly ready: Promise<void>;
   /** Resolves to one outcome per payload or step. */
   readonly outcomes: Promise<OutcomeOf<Job>[]>;
@@ -97,18 +95,18 @@ export class ReferenceWorker<
       });
       whenGone(this.#process, (code) => fail(new Error(`the reference process ended with code ${code}`)));
     });
-    // A failure is reported to whoever awaits; one that is only seen through `ready` is not unhandled.
+    // Failures reach whoever awaits; one seen through `ready` only must not count as unhandled.
     this.ready.catch(() => undefined);
     this.outcomes.catch(() => undefined);
     this.#process.send(job);
   }
 
-  /** Starts the work; call when all racing workers are ready. */
+  /** Starts the work; call it when all racing workers are ready. */
   go(): void {
     this.#process.send({ go: true });
   }
 
-  /** Suspends the process wherever it is; nothing happens to one that has ended. */
+  /** Suspends the process; has no effect once it has ended. */
   suspend(): void {
     this.#process.kill("SIGSTOP");
   }

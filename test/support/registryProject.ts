@@ -32,7 +32,7 @@ export function packedFile(): Promise<string> {
   return packed;
 }
 
-/** Why the registry can't be reached; null where it can. */
+/** Why the registry cannot be reached, or null. */
 function whyUnreachable(): Promise<string | null> {
   reachable ??= (async () => {
     const { stdout } = await run("npm", ["config", "get", "registry"], { cwd: CHECKOUT, shell: SHELL });
@@ -67,7 +67,7 @@ export async function needRegistry(context: TestContext): Promise<void> {
 
 export interface RegistryProject {
   readonly directory: string;
-  /** Milliseconds that npm took. */
+  /** Duration of npm in milliseconds. */
   readonly installMs: number;
 }
 
@@ -93,14 +93,14 @@ export async function makeRegistryProject(
   return { directory, installMs: performance.now() - start };
 }
 
-/** A folder of the project, which finds its packages. */
+/** Makes a folder of the project, which finds its packages. */
 export async function folderOf({ directory }: RegistryProject, name: string): Promise<string> {
   const path = join(directory, name);
   await mkdir(path, { recursive: true });
   return path;
 }
 
-/** The file that a package has for a command. */
+/** Path of a package's command. */
 export function commandOf({ directory }: RegistryProject, path: string): string {
   return join(directory, "node_modules", path);
 }

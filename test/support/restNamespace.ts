@@ -1,8 +1,7 @@
 /**
- * A namespace behind HTTP, with the names of the class: what the class can do is asked of a server of its own, over a
- * socket. It stands in for the class in suites that are about what a namespace does. Names are converted here once
- * more, so that the handler's own conversion is not compared with itself; what has no route, and the directory, are
- * asked of the engine behind the server.
+ * The interface of the class over HTTP, for suites about namespaces: each instance asks a server of its own
+ * over a socket. It converts names itself, to test the handler's conversion. Calls without a route go to the
+ * engine in the server.
  */
 
 import {
@@ -32,13 +31,13 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Has a method for each operation of the class. */
 export class RestNamespace {
-  /** For tests of what only callers in the same process can do: to act between two of the engine's steps. */
+  /** Lets tests skip what needs the engine in the same process. */
   static readonly overHttp = true;
-  /** What the handler is behind, of those that are opened from now on. */
+  /** Framework of the servers opened from now on. */
   static framework: Framework = "node:http";
   readonly #engine: DirectoryNamespace;
   #server: Promise<RestServer> | undefined;
-  /** The last call with rows whose schema is known before they are; it sends them when the engine asks for them. */
+  /** Rows of the last call with a known schema; it sends them when the engine asks for them. */
   #sending: RowsBody | undefined;
   /** Settles once the engine has ended its last call with rows. */
   #ended: Promise<unknown> = Promise.resolve();
@@ -97,7 +96,7 @@ export class RestNamespace {
         duplex: "half",
       } as RequestInit);
     } catch (error) {
-      // Tests look at the directory next, and the engine may still be removing what it wrote.
+      // Tests look at the directory next, and the engine may still remove files.
       await this.#ended;
       if (body instanceof RowsBody && body.failure !== undefined) throw body.failure;
       throw new errors.ServiceUnavailableError("the call did not come through", { cause: error });
@@ -107,11 +106,9 @@ export class RestNamespace {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ requests
-
 const JSON_TYPE = "application/json";
 const ARROW_TYPE = "application/vnd.apache.arrow.stream";
-/** Members whose keys are the users'. */
+/** Members whose keys belong to users. */
 const MAPS = new Set([
   "properties",
   "metadata",
@@ -156,7 +153,7 @@ function onTheWire(route: Route, request: Members, data: RowsInput | undefined) 
   return { target, body: JSON.stringify(wholeBody === null ? body : (whole ?? null)), type: JSON_TYPE };
 }
 
-/** What no URL can carry cannot be sent: such ids are refused on this side. */
+/** Refuses ids that no URL can carry. */
 function segmentOf(id: readonly string[], delimiter: string): string {
   const isPath = Array.isArray(id) && id.every((part) => typeof part === "string" && part !== "");
   if (!isPath) throw new errors.InvalidInputError("id: an empty part");
@@ -175,13 +172,13 @@ function encode(text: string): string {
 
 function addToQuery(query: URLSearchParams, name: string, value: unknown, type: z.ZodType): void {
   if (value === undefined || value === null) return;
-  // A text where a number belongs has to stay one.
+  // A text in place of a number stays a text.
   const isText = ["text", ["text"]].some((value) => type.safeParse(value).success);
   if (Array.isArray(value)) for (const entry of value) query.append(name, String(entry));
   else query.set(name, typeof value === "string" && isText ? value : JSON.stringify(value));
 }
 
-/** Rows as an IPC stream. What is no rows is sent as it is, for the other side to refuse. */
+/** Encodes rows as an IPC stream. Other values are sent unchanged, for the server to refuse. */
 function rowsOf(data: RowsInput | undefined): Uint8Array | string | RowsBody {
   if (data instanceof Uint8Array) return data;
   if (typeof data !== "object" || data === null) return String(data);
@@ -189,13 +186,13 @@ function rowsOf(data: RowsInput | undefined): Uint8Array | string | RowsBody {
   return new RowsBody(data as AsyncIterable<RecordBatch>);
 }
 
-/** Rows that are sent as they come. */
+/** Rows that are streamed. */
 class RowsBody {
   readonly #batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
-  /** What the source of the rows failed by. */
+  /** Error of the rows' source. */
   failure: errors.NamespaceError | undefined;
   readonly #asked: Promise<void>;
-  /** The engine asks for the rows, or has ended without. */
+  /** Called when the engine asks for the rows or ends without them. */
   letGo = () => {};
 
   constructor(batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>) {
@@ -206,8 +203,8 @@ class RowsBody {
   }
 
   /**
-   * The stream, schema first where the source tells it. Such a source is asked for rows when the engine asks for them
-   * and not before, as in the engine's own process: `fetch` would ask as soon as there is a connection.
+   * Yields the stream, schema first if known. Waits for the engine's request as in one process: `fetch` would
+   * ask at once.
    */
   async *pieces(): AsyncGenerator<Uint8Array> {
     const sink = new Sink();
@@ -250,14 +247,12 @@ class Sink extends AsyncByteQueue {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ answers
-
 async function resultOf({ answer: form }: Route, answer: Response): Promise<unknown> {
   if (form === "nothing") return undefined;
   if (form === "rows") return queryResult(new Uint8Array(await answer.arrayBuffer()));
   const json = await answer.json();
   const isRecord = form instanceof z.ZodObject;
-  // What the OpenAPI document says of the answer holds.
+  // The answer conforms to the OpenAPI document.
   (isRecord ? form : "bare" in form ? form.bare : form.schema).parse(json);
   if (isRecord) return renamed(json, camel);
   return "member" in form ? { [form.member]: json } : json;
@@ -279,7 +274,7 @@ const problem = z.strictObject({
   ...{ instance: z.string(), error: z.string(), code: z.int().min(0) },
 });
 
-/** The error that was thrown on the other side, by its code. */
+/** Restores the server's error by its code. */
 function errorOf(json: unknown): errors.NamespaceError {
   const { code, detail } = problem.parse(json);
   const type = Object.entries(errors.ERROR_TABLE).find(([, row]) => row.code === code)?.[0];

@@ -1,4 +1,4 @@
-/** A handler behind a server on the loopback, for tests that speak HTTP. */
+/** A handler in a server on the loopback, for tests that speak HTTP. */
 
 import type { Server } from "node:http";
 import type { DirectoryNamespace } from "tiltyard";
@@ -6,7 +6,7 @@ import { createRestHandler, type RestHandler, type RestHandlerOptions } from "ti
 import { type Framework, listen, serverBehind } from "./frameworks.js";
 
 export interface RestServer extends AsyncDisposable {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly handler: RestHandler;
   readonly server: Server;
@@ -20,7 +20,7 @@ export async function startRestServer(
 ): Promise<RestServer> {
   const handler = createRestHandler(namespace, { auth: { anonymous: true }, ...options });
   const server = await serverBehind(framework, handler);
-  // A connection that was idle for long on a busy machine would be closed just as the next request is sent over it.
+  // A busy machine could close an idle connection just as the next request uses it.
   server.keepAliveTimeout = 0;
   return {
     url: await listen(server),
@@ -34,7 +34,7 @@ export async function startRestServer(
   };
 }
 
-/** What came back: status, headers, and the body as JSON where it is some, else as bytes. */
+/** Status, headers, and the body as JSON if possible, else as bytes. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

@@ -1,12 +1,10 @@
-/** Programs of tests, run as processes of their own. */
-
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 /** Maximum characters shown of a failing program's output: a line may be a whole bundle. */
 const TOLD = 2000;
 
-/** @returns what the program printed on its standard output, trimmed */
+/** @returns the program's standard output, trimmed */
 export async function printedBy(
   command: string,
   args: readonly string[],

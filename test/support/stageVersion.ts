@@ -1,4 +1,4 @@
-/** Staged manifests, as clients that commit by themselves leave them for createTableVersion. */
+/** Staged manifests, as clients leave them for createTableVersion. */
 
 import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -14,7 +14,8 @@ import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
 
 /**
- * Stages a version with all rows of the latest twice; the second time with those that are deleted, and as new rows.
+ * Stages a version with all rows of the latest twice; the copy includes deleted rows and has new row ids.
+ *
  * @param tableRoot directory of the table or branch
  * @returns path of the staged file
  */
@@ -28,7 +29,7 @@ export async function stageDoubled(tableRoot: string, version: number): Promise<
   let { nextRowId } = manifest;
   const again = manifest.fragments.map((fragment, index) => {
     const copy = { ...fragment, id: first + index };
-    // Its name has the id in it.
+    // Its name contains the fragment's id.
     copy.deletionFile = undefined;
     if (hasStableRowIds(manifest)) {
       copy.inlineRowIds = encodeRowIds({ step: 1, values: [nextRowId], counts: [fragment.physicalRows] });

@@ -1,6 +1,6 @@
-/** The program that is run wherever somebody may run one: in test runners, bundled, in other runtimes. */
+/** A program that test runners, bundlers and other runtimes run. */
 
-/** Of an ES module: what it imports. apache-arrow is the program's own choice. */
+/** Imports of an ES module; apache-arrow is the program's own choice. */
 export const PROGRAM_IMPORTS = `import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";

@@ -15,7 +15,6 @@ const MAX_SHOWN = 1200;
 const FILES_PER_LINE = 20;
 
 export interface SummaryOptions {
-  /** Tell how far the run has come. */
   readonly progress?: boolean;
 }
 
@@ -63,7 +62,7 @@ export default class SummaryReporter implements Reporter {
     const failures = errors.map((error) => shown("outside of any test", error));
     for (const module of modules) {
       failures.push(...module.errors().map((error) => shown(nameOf(module), error)));
-      // What `beforeAll` and `afterAll` of a group throw belongs to no test, and fails the run all the same.
+      // Errors of `beforeAll` and `afterAll` belong to no test, but fail the run.
       for (const suite of module.children.allSuites()) {
         failures.push(
           ...suite.errors().map((error) => shown(`${nameOf(module)} > ${suite.fullName}`, error)),

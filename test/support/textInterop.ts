@@ -1,6 +1,6 @@
 /**
- * Searches of texts by either engine over indexes of either, before and after changes by either: the same rows with the
- * same scores. Queries are made of words of the texts themselves.
+ * Text searches by either engine over indexes of either, before and after changes: equal rows and scores.
+ * Queries use words of the texts.
  */
 
 import { DirectoryNamespace, type StructuredTextQuery } from "tiltyard";
@@ -24,17 +24,16 @@ import { optionsThere } from "./tokensThere.js";
 export interface Corpus {
   readonly name: string;
   readonly texts: readonly string[];
-  /** Of the index on the first column, which also has positions. */
+  /** Parameters of the index on the first column, which also has positions. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** Of the index on the second. */
+  /** Parameters of the index on the second column. */
   readonly others: Readonly<Record<string, unknown>>;
 }
 
-/** The same query for both engines. */
 interface Pair {
   readonly here: StructuredTextQuery;
   readonly there: unknown;
-  /** Whether the reference passes over some rows that match: of three words and more with other words between them. */
+  /** True if the reference misses some rows: phrases of three or more words with a slop. */
   readonly isPassedOver?: boolean;
   readonly isFuzzy?: boolean;
 }
@@ -45,7 +44,7 @@ interface Row {
   readonly u: string;
 }
 
-/** Numbers that look random, the same each time. */
+/** Deterministic pseudo-random numbers. */
 export function drawing(first: number): (below: number) => number {
   let seed = first;
   return (below) => {
@@ -78,8 +77,8 @@ class Queries {
   }
 
   /**
-   * @param isPart of another query: there the reference counts windows of characters that are several times in a query for all
-   *   words otherwise than where the same query stands alone, in rows that no index covers; so it has none
+   * @param isPart true within another query. There the reference counts repeated ngrams of a query for all
+   * words differently in uncovered rows, so the query has none.
    */
   match(isPart = false): Pair {
     const draw = this.#draw;
@@ -208,10 +207,10 @@ async function expectSame(
   }
 }
 
-/** Four decimals, of which scores beyond a thousand have fewer: they are single floats. */
+/** Four decimals, fewer for scores beyond a thousand: they are single floats. */
 const toleranceOf = (score: number): number => Math.max(1e-4, score * 2 ** -21);
 
-/** The tests of a corpus: an index of each engine, searched and changed by both. */
+/** Tests one corpus: an index of each engine, searched and changed by both. */
 export function testCorpus({ name: corpusName, texts, parameters, others }: Corpus, rounds: number): void {
   let root: string;
   let namespace: DirectoryNamespace;

@@ -1,6 +1,6 @@
 /**
- * What searches of texts must find, told by looking at every text: words are what spaces separate, and an index has been built
- * of some of the rows. It knows nothing of how the engine does it but the formula of scores.
+ * A model of text searches that looks at every text: spaces separate words, and an index covers some rows. It
+ * shares only the scoring formula with the engine.
  */
 
 import type { StructuredTextQuery } from "tiltyard";
@@ -9,7 +9,7 @@ import { lengthNorm, wordScore, wordWeight } from "../../src/indexes/text/score.
 export interface ModelRow {
   readonly id: number;
   readonly words: readonly string[];
-  /** Whether the index was built of the row; it goes on knowing rows that were deleted. */
+  /** True if the index covers the row; deleted rows stay covered. */
   readonly isIndexed: boolean;
   readonly isAlive: boolean;
 }
@@ -24,7 +24,7 @@ export interface Match {
   readonly maxExpansions?: number;
 }
 
-/** The queries that the model knows: a part of those of the engine. */
+/** Queries of the model: a part of the engine's. */
 export type ModelQuery =
   | { readonly match: Match }
   | { readonly phrase: { readonly terms: string; readonly column: string; readonly slop: number } }
@@ -44,14 +44,14 @@ export type ModelQuery =
       };
     };
 
-/** The type says that the engine takes them. */
+/** Proves by type that the engine accepts the query. */
 export const asked = (query: ModelQuery): StructuredTextQuery => query;
 
 type Scores = Map<number, number>;
 
 export class TextModel {
   readonly #indexed: readonly ModelRow[];
-  /** Rows that are looked at one by one: how many they are counts for their scores. */
+  /** Uncovered rows; their number affects scores. */
   readonly #others: readonly ModelRow[];
   readonly #found: readonly ModelRow[];
 
@@ -63,7 +63,7 @@ export class TextModel {
     this.#found = [...this.#indexed.filter((row) => row.isAlive && isSelected(row)), ...this.#others];
   }
 
-  /** Scores by the ids of rows. */
+  /** Returns scores by row id. */
   search(query: ModelQuery): Scores {
     if ("match" in query) return this.#match(query.match);
     if ("phrase" in query) return this.#phrase(query.phrase);
@@ -105,7 +105,7 @@ export class TextModel {
     return found;
   }
 
-  /** For each word the tokens of the index that are like it: the first ones by their text, for the first words first. */
+  /** Returns similar tokens of the index per word, in text order, for the first words first. */
   #alike(words: readonly string[], fuzziness: number, prefixLength: number, most: number): string[][] {
     const tokens = [...new Set(this.#indexed.flatMap((row) => row.words))].sort();
     let left = most;
@@ -140,14 +140,14 @@ export class TextModel {
   }
 }
 
-/** Those that any part has, with what becomes of their scores. */
+/** Unites parts and joins their scores. */
 function combined(parts: readonly Scores[], join: (scores: number[]) => number): Scores {
   const ids = new Set(parts.flatMap((part) => [...part.keys()]));
   const scoresOf = (id: number) => parts.flatMap((part) => part.get(id) ?? []);
   return new Map([...ids].map((id) => [id, join(scoresOf(id))]));
 }
 
-/** Whether the words follow each other, with at most so many others between two of them. */
+/** True if the words follow each other with at most `slop` words in between. */
 function hasPhrase(words: readonly string[], phrase: readonly string[], slop: number): boolean {
   const goesOn = (index: number, word: number): boolean =>
     word === phrase.length ||
@@ -157,7 +157,7 @@ function hasPhrase(words: readonly string[], phrase: readonly string[], slop: nu
   return words.some((each, index) => each === phrase[0] && goesOn(index + 1, 1));
 }
 
-/** Letters that are added, left out or replaced. */
+/** Edit distance: letters added, left out or replaced. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let from = 0; from < a.length; from++) {

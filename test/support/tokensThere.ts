@@ -1,4 +1,4 @@
-/** The tokens that the reference makes of texts, read of an index that it builds. */
+/** Tokens that the reference makes of texts, read from an index that it builds. */
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -7,21 +7,21 @@ import { openTextIndex } from "../../src/indexes/text/textIndex.js";
 import { filesIn } from "../indexes/indexDirectory.js";
 import { makeTempDir } from "./tempDir.js";
 
-/** The names that the reference has for parameters. */
+/** The reference's names of parameters. */
 const NAMES: Readonly<Record<string, string>> = {
   lowerCase: "lowercase",
   minNgramLength: "ngramMinLength",
   maxNgramLength: "ngramMaxLength",
 };
 
-/** Options of the reference for parameters of an index of words. */
+/** The reference's options for parameters of an index of words. */
 export const optionsThere = (parameters: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [NAMES[name] ?? name, value]));
 
 /** A token and its position. */
 export type PlacedToken = readonly [token: string, position: number];
 
-/** The tokens of each text, by their positions. */
+/** Tokens of each text by position. */
 export async function tokensThere(
   texts: readonly string[],
   parameters: Readonly<Record<string, unknown>>,

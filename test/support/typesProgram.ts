@@ -1,11 +1,11 @@
-/** A program that uses the types of handles as others would; it compiles, and expects errors where there are to be some. */
+/** A program that uses the types of handles; it compiles, and expects errors for wrong uses. */
 
 export const TYPES_PROGRAM = `
 import { DirectoryNamespace, type Scan, type SignalOptions, type TableHandleOptions } from "tiltyard";
 
 interface Order { id: number; city: string | null; price: number }
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
-/** Compiles where the value is of just this type. */
+/** Compiles if the value has exactly this type. */
 const same = <Wanted,>() => <Given,>(_given: Given, ..._differs: Same<Wanted, Given> extends true ? [] : [never]) => {};
 
 export async function program(signal: AbortSignal | undefined, at: number | undefined, orders: Order[]) {

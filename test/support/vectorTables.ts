@@ -1,4 +1,4 @@
-/** Tables of vectors for tests, and the distances that searches should find. */
+/** Tables of vectors, and the distances that searches must find. */
 
 import {
   type DataType,
@@ -24,7 +24,7 @@ const ITEM_TYPES: Readonly<Record<TestItem, DataType>> = {
   uint8: new Uint8(),
 };
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Returns numbers from 0 to 1, equal for equal seeds. */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {
@@ -35,7 +35,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** A vector that columns of the item can hold exactly. */
+/** A vector whose values the item type holds exactly. */
 export function randomVector(item: TestItem, dimension: number, next: () => number): number[] {
   return Array.from({ length: dimension }, () => {
     if (item === "uint8") return Math.floor(next() * 256);
@@ -47,7 +47,6 @@ export function randomVector(item: TestItem, dimension: number, next: () => numb
 export interface TestRow {
   readonly id: number;
   readonly group: number;
-  /** Null for none. */
   readonly vector: readonly number[] | null;
 }
 
@@ -111,7 +110,7 @@ export interface NearRow {
   readonly distance: number;
 }
 
-/** All rows that have a distance, the nearest first; rows of equal distance as they came. */
+/** All rows with a distance, the nearest first; ties keep their order. */
 export function nearestOf(metric: TestMetric, rows: readonly TestRow[], query: readonly number[]): NearRow[] {
   return rows
     .flatMap(({ id, vector }) => (vector === null ? [] : { id, distance: distanceOf(metric, vector, query) }))

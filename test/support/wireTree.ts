@@ -53,10 +53,10 @@ export function encodeTree(nodes: readonly WireNode[]): Uint8Array {
   return writer.finish();
 }
 
-/** The way to a node: positions, from the outermost list in. */
+/** Path to a node: positions, from the outermost list in. */
 export type WirePath = readonly number[];
 
-/** The ways to all nodes, those of messages included. */
+/** Paths of all nodes, messages included. */
 export function pathsOf(nodes: readonly WireNode[]): WirePath[] {
   return nodes.flatMap((node, index) => [
     [index],
@@ -69,7 +69,7 @@ export function nodeAt(nodes: readonly WireNode[], [index, ...rest]: WirePath): 
   return rest.length === 0 || node.kind !== "message" ? node : nodeAt(node.nodes, rest);
 }
 
-/** The tree with other nodes in place of one. */
+/** Replaces one node by others. */
 export function replaceAt(
   nodes: readonly WireNode[],
   [index, ...rest]: WirePath,

@@ -14,15 +14,14 @@ import { makeTempDir } from "../tempDir.js";
 const run = promisify(execFile);
 const SCRIPT = fileURLToPath(new URL("release.mjs", import.meta.url));
 const REFERENCE = fileURLToPath(new URL("../../reference", import.meta.url));
-/** The apache-arrow that all of the releases accept. */
+/** The apache-arrow that all releases accept. */
 const ARROW = "apache-arrow@18.1.0";
 
-/** One of the questions that release.mjs answers. */
+/** A question that release.mjs answers. */
 export type Question =
   | { readonly count: string | null }
   /** Ids of the rows that a filter selects. */
   | { readonly ids: string }
-  /** All rows. */
   | { readonly rows: true }
   /** Ids of the rows that have one of the words. */
   | { readonly words: string }
@@ -31,7 +30,7 @@ export type Question =
 
 export type Answer = { readonly answer: unknown } | { readonly error: string };
 
-/** Installs a release, and returns the directory of its project. */
+/** Installs a release; returns the directory of its project. */
 export async function installRelease(release: string): Promise<string> {
   const directory = join(process.env["LANCEDB_RELEASES"] ?? (await makeTempDir()), release);
   const done = join(directory, "done");
@@ -52,20 +51,18 @@ export async function installRelease(release: string): Promise<string> {
 export const writeTables = (project: string, root: string): Promise<Record<string, string | null>> =>
   runScript(project, { action: "write", root });
 
-/** Asks a release about tables. */
 export const askRelease = (
   project: string,
   root: string,
   tables: Readonly<Record<string, readonly Question[]>>,
 ): Promise<Record<string, Answer[]>> => runScript(project, { action: "ask", root, tables });
 
-/** Asks the reference about tables. */
 export const askReference = (
   root: string,
   tables: Readonly<Record<string, readonly Question[]>>,
 ): Promise<Record<string, Answer[]>> => askRelease(REFERENCE, root, tables);
 
-/** Some releases end the process where they meet what they do not know: that is an answer, too. */
+/** Reports a crash as an answer: some releases end the process on unknown input. */
 async function runScript<Result>(project: string, request: object): Promise<Result> {
   const { stdout } = await run(process.execPath, [SCRIPT, JSON.stringify(request)], {
     cwd: project,
