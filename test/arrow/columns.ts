@@ -1,4 +1,4 @@
-/** Columns of every layout for tests of the arrow layer, and their values as plain comparable JavaScript. */
+/** Columns of every layout for tests of the arrow layer, and their values as comparable JavaScript. */
 
 import {
   type Data,
@@ -50,7 +50,7 @@ export const COLUMN_NAMES = [
 ] as const;
 export type ColumnName = (typeof COLUMN_NAMES)[number];
 
-/** A column of random values, the same for the same arguments. */
+/** Column of random values, equal for equal arguments. */
 export function randomData(name: ColumnName, rowCount: number, nulls: NullPattern, seed: number): Data {
   switch (name) {
     case "null":
@@ -121,8 +121,8 @@ interface AnyData {
 }
 
 /**
- * Every value as plain JavaScript that `toEqual` compares bit for bit. apache-arrow's own accessors fail on
- * timestamps beyond 2^53 and on 64-bit dictionary indices; these are taken from its `values`.
+ * Values as JavaScript that `toEqual` compares bit for bit. apache-arrow's accessors fail on timestamps
+ * beyond 2^53 and on 64-bit dictionary indices.
  */
 export function valuesOf(vector: AnyVector): unknown[] {
   switch (vector.data[0]?.type.typeId) {
@@ -143,7 +143,7 @@ export function valuesOf(vector: AnyVector): unknown[] {
   }
 }
 
-/** The values of a column, by way of apache-arrow. */
+/** Values of a column through apache-arrow. */
 export function columnValues(type: DataType, column: Column): unknown[] {
   return valuesOf(new Vector([dataFromColumn(type, column)]));
 }
@@ -162,7 +162,7 @@ export const columnArbitrary = fc.record({
   rowCount: fc.nat(80),
   nulls: fc.constantFrom(...NULL_PATTERNS),
   seed: fc.nat(1_000_000),
-  // Slices, as fractions of what is left.
+  // Slices as fractions of the rest.
   slices: fc.array(
     fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })),
     {
@@ -171,7 +171,6 @@ export const columnArbitrary = fc.record({
   ),
 });
 
-/** A column that apache-arrow has sliced, and its values. */
 export function slicedData({
   name,
   rowCount,

@@ -1,4 +1,4 @@
-/** What an input of IPC bytes may make the engine hold: dictionaries without end, and messages in crumbs. */
+/** IPC input cannot make the engine hold endless dictionaries or tiny messages. */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -29,7 +29,6 @@ interface Part {
   readonly bytes: Uint8Array;
 }
 
-/** The messages of a stream, without its end mark. */
 function messagesOf(stream: Uint8Array): Part[] {
   const view = new DataView(stream.buffer, stream.byteOffset, stream.length);
   const parts: Part[] = [];
@@ -44,7 +43,7 @@ function messagesOf(stream: Uint8Array): Part[] {
   return parts;
 }
 
-/** A batch whose dictionary comes in two parts, the second a delta. */
+/** A batch whose dictionary has a delta. */
 function inParts(...values: readonly [string, string]): Table {
   const [first, second] = values.map((value) => vectorFromArray([value], new Utf8()).data);
   const type = new Dictionary(new Utf8(), new Int32());

@@ -1,4 +1,4 @@
-/** What the metadata of one IPC message may make the engine decode: a few bytes may be pointed to very often. */
+/** A small IPC message cannot make the engine decode much by sharing its parts. */
 
 import { Field, Int8, makeVector, Schema, Table, tableToIPC } from "apache-arrow";
 import { expect, it } from "vitest";
@@ -9,8 +9,8 @@ const STRUCT = 13;
 const NULL = 1;
 
 /**
- * A stream, or a file, of a schema whose vector of fields points `fields` times to one struct, whose vector of children points
- * `children` times to one leaf.
+ * A stream or file whose schema refers `fields` times to one struct, which refers `children` times to one
+ * leaf.
  */
 function sharedFields(fields: number, children: number, format: "stream" | "file" = "stream"): Buffer {
   const vector = 96;

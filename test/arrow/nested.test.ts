@@ -1,4 +1,4 @@
-/** Columns of lists, structs and maps: from apache-arrow and back, sliced, joined, picked from, taken apart. */
+/** Lists, structs and maps: from and to apache-arrow, sliced, joined, picked, taken apart. */
 
 import { type Data, type DataType, Vector } from "apache-arrow";
 import * as fc from "fast-check";
@@ -24,7 +24,7 @@ interface Sample {
   readonly random: Random;
 }
 
-/** Types whose every value apache-arrow can show. */
+/** Types whose values apache-arrow can all show. */
 const TYPES = [
   "int32",
   "bool",
@@ -43,7 +43,7 @@ const samples = nestedTableSpecs({ maxRows: 60, types: TYPES }).map((spec): Samp
   return { type, data, column: columnFromData(data, layoutOf(type, "c")), random: new Random(spec.seed) };
 });
 
-/** Values as text; byte for byte is what the tests of files compare. */
+/** Values as text; tests of files compare bytes. */
 const valuesOf = (data: Data): string[] => Array.from(new Vector([data]), (value) => show(value));
 
 function show(value: unknown): string {
@@ -97,7 +97,7 @@ describe("nested columns", () => {
         const length = random.below(data.length - start + 1);
         const spines = spinesOf(layout).map((spine) => {
           const pruned = pruneColumn(column, spine.path, spine.layout);
-          // Columns of a file have pages of their own: each spine begins elsewhere.
+          // Columns of a file have separate pages: each spine starts at another row.
           const first = random.below(start + 1);
           const page = concatColumns([
             sliceColumn(pruned, first, start - first),

@@ -1,4 +1,4 @@
-/** IPC bytes as the reference writes them: compressed by its own encoders. */
+/** IPC bytes that the reference compresses by its own encoders. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";

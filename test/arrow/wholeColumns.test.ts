@@ -1,4 +1,4 @@
-/** Columns made of columns, against arrays of their values. */
+/** Columns made of columns equal arrays of their values. */
 
 import { Dictionary, Int8, Int32, Utf8, Vector, vectorFromArray } from "apache-arrow";
 import * as fc from "fast-check";

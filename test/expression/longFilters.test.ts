@@ -1,7 +1,4 @@
-/**
- * Filters of a megabyte never block the event loop: they are parsed, bound and planned in steps of few parts.
- * The tests count steps, and turns of the loop, never time.
- */
+/** Filters of a megabyte never block the event loop: parsing, binding and planning run in small steps. */
 
 import { tableFromArrays } from "apache-arrow";
 import { col, DirectoryNamespace, InvalidInputError, NamespaceError } from "tiltyard";

@@ -16,7 +16,6 @@ import type { Disk, ReadHandle } from "../../src/io/disk/disk.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
 import { readPageBuffers } from "./pageBuffers.js";
 
-/** Physical columns of a schema: one per leaf. */
 export function fileColumns(schema: Schema): FileColumn[] {
   return schema.fields
     .flatMap((field) =>
@@ -38,7 +37,6 @@ const descriptorOf = (schema: Schema): FileSchema =>
     ),
   });
 
-/** Physical columns of a batch. */
 export function columnsOf(batch: RecordBatch): Column[] {
   return batch.data.children.flatMap((data, index) => {
     const { type, name } = batch.schema.fields[index];
@@ -70,7 +68,6 @@ export async function tableToFile(table: Table, version: FileVersion): Promise<U
   return disk.files.get("/t.lance")!;
 }
 
-/** Reads all columns of a file. */
 export async function readColumns(
   handle: ReadHandle,
   file: DataFileMetadata,

@@ -11,11 +11,7 @@ export interface PageRequest {
   readonly pageIndexes: readonly number[];
 }
 
-/**
- * Fetches the buffers of pages, neighbouring ones in one read. Returns them by request, page and buffer, for
- * `decodePage`.
- * @throws CorruptFileError if a buffer fails its checksum
- */
+/** Fetches buffers by request, page and buffer for `decodePage`; adjacent ones share a read. */
 export async function readPageBuffers(
   handle: ReadHandle,
   file: DataFileMetadata,

@@ -1,7 +1,4 @@
-/**
- * Searches of damaged index files return an answer or a typed error; they neither hang nor throw anything
- * else.
- */
+/** Searches of damaged index files give an answer or a typed error, and never hang. */
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

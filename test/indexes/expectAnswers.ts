@@ -15,8 +15,8 @@ import {
 } from "./indexValues.js";
 
 /**
- * Compares the answers to many queries with a scan. Skips queries that the index does not answer.
- * @returns the number of queries
+ * Compares the answers to many queries with a scan, and returns their number. Skips queries that the index
+ * does not answer.
  */
 export async function expectAnswers(
   type: string,

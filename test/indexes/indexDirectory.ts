@@ -55,7 +55,6 @@ export function targetOf(
 
 const BATCH_ROWS = 1000;
 
-/** Cuts rows into batches. */
 export async function* rowsOf(
   type: LogicalType,
   values: readonly Value[],
@@ -100,7 +99,6 @@ async function* sortInMemory(
   yield* batchesOf(takeColumn(values, order), takeColumn(ids, order));
 }
 
-/** Returns the bytes of each value of a column. */
 export function bytesOfValues(column: Column): Value[] {
   return Array.from({ length: column.length }, (_, row) => {
     if (!isValid(column.validity, row)) return null;

@@ -134,7 +134,6 @@ export function drawValues(
   );
 }
 
-/** Makes a column of the values. */
 export function columnOf(type: LogicalType, values: readonly Value[]): Column {
   const { length } = values;
   const bytes = new Uint8Array((length + 7) >>> 3);
@@ -180,7 +179,6 @@ export function compareKeys(a: bigint | string, b: bigint | string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Pairs of words. */
 export const idWords = (ids: readonly bigint[]): Uint32Array =>
   Uint32Array.from(ids.flatMap((id) => [Number(id & 0xffff_ffffn), Number(id >> 32n)]));
 

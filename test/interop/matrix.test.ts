@@ -1,7 +1,7 @@
 /**
  * Types and nestings × nulls × shapes × row counts × file versions, in both directions. A cell is one column
  * of one table; columns of equal length share a table, and a failure is narrowed to its cell
- * (support/interop.ts). `npm test` runs a third of the cells, `npm run soak` all. Cells that a version cannot
+ * (support/interop.ts). `npm test` runs a part of the cells, `npm run soak` all. Cells that a version cannot
  * store must be refused before a write. If the reference fails on its own table, ours must still be right.
  */
 

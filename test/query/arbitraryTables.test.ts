@@ -1,7 +1,4 @@
-/**
- * Tables of any schema, nested as deep as they like, come back as they were written: whole, in part and row by row,
- * in every file version.
- */
+/** Arbitrary nested tables are read as written: whole, in part and row by row, in every file version. */
 
 import type { Table } from "apache-arrow";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Files of columns outside any table, as builders of indexes write and read them. */
+/** Files of columns outside of tables, as index builders write and read them. */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ beforeEach(async () => {
 
 afterEach(() => handles.close());
 
-/** Values with their row ids, in several batches. Tables refuse columns of the second name. */
+/** Values with row ids, in several batches. Tables refuse columns of the second name. */
 function entries(rowCount: number, batchRows = 10_000): Table {
   const random = new Random(7);
   const words = Array.from({ length: rowCount }, (_, row) =>
@@ -96,7 +96,7 @@ async function write(
 
 const open = (path: string) => handles.withHandle(path, (handle) => openDataFile(handle, path));
 
-/** The whole of some columns of a file; all of its columns if none are named. */
+/** Opens some columns of a file, or all if none are named. */
 async function openFile(path: string, names?: readonly (readonly string[])[]) {
   const file = await open(path);
   const { fields, file: places } = columnsOfFile(file);
@@ -114,7 +114,7 @@ async function openFile(path: string, names?: readonly (readonly string[])[]) {
   return { file, plan, stored, span };
 }
 
-/** The batches of a span as a table, and the positions of its rows. */
+/** Batches of a span as a table, and the positions of its rows. */
 async function read(
   plan: LeafPlan,
   span: RowSpan,
@@ -240,7 +240,7 @@ describe("transient batches", () => {
             .getChildAt(index)!
             .slice(first, first + rowCount)
             .toArray();
-          // `toEqual` takes seconds for so many.
+          // `toEqual` takes seconds.
           const got = [...batch.getChildAt(index)!.toArray()];
           expect([batchRows, index, isDeepStrictEqual(got, [...batchValues])]).toEqual([
             batchRows,

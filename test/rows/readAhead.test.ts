@@ -1,4 +1,4 @@
-/** Counts the bytes that scans hold whose consumers have stopped half-way, as bytes read from the disk. */
+/** Bytes that scans hold after their consumers stop half-way, measured as bytes read. */
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -16,9 +16,8 @@ const MIB = 2 ** 20;
 const FRAGMENTS = 24;
 const FRAGMENT_ROWS = 3 * 2 ** 17;
 const ROWS = FRAGMENTS * FRAGMENT_ROWS;
-/** Maximum bytes that all scans hold together. */
 const SHARED = 192 * MIB;
-/** Maximum bytes per scan beyond that: a page, and the ends of the files that it has opened. */
+/** Maximum bytes per scan in addition: a page, and the ends of its opened files. */
 const EACH = 5 * MIB;
 const READERS = 40;
 
@@ -29,7 +28,7 @@ let root: string;
 let disk: CountingDisk;
 let ns: DirectoryNamespace;
 
-/** One page of 3 MiB, which no encoding makes smaller. */
+/** One page of 3 MiB of random bytes. */
 function fragment(seed: number): Table {
   const values = new Float64Array(FRAGMENT_ROWS);
   const random = new Random(seed + 1);
@@ -49,7 +48,6 @@ beforeEach(() => {
   return () => ns.close();
 });
 
-/** Takes one batch, and no more. */
 async function stopAfterOne(): Promise<AsyncIterator<RecordBatch>> {
   const batches = (await ns.queryTable({ id: ["t"] }))[Symbol.asyncIterator]();
   expect((await batches.next()).done).toBe(false);
@@ -69,7 +67,7 @@ describe("scans whose consumers have stopped", () => {
     expect(disk.bytesRead).toBeLessThan(STREAMED.windowBytes + EACH);
     while (stopped.length < READERS) stopped.push(await stopAfterOne());
     expect(disk.bytesRead).toBeLessThan(SHARED + READERS * EACH);
-    // Whoever does take goes on.
+    // Other consumers go on.
     expect(await rowsOfScan()).toBe(ROWS);
     for (const scan of stopped) await scan.return?.();
   });
@@ -87,7 +85,7 @@ describe("scans whose consumers have stopped", () => {
     expect(disk.bytesRead).toBeLessThan(SHARED + READERS * EACH);
     for (const body of bodies) await body.cancel();
     expect(handler.counters.inFlight).toBe(0);
-    // What they held is there for the next.
+    // The next scan gets their bytes.
     disk.reset();
     await stopAfterOne();
     expect(disk.bytesRead).toBeGreaterThan(STREAMED.windowBytes / 2);

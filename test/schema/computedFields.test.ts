@@ -1,4 +1,4 @@
-/** What computed columns are declared to be computed from; how declarations reach other engines is tested with the operations. */
+/** Declared inputs of computed columns. */
 
 import { expect, it } from "vitest";
 import { changedInput, declarationMetadata, outdatedFields } from "../../src/schema/computedFields.js";
@@ -11,7 +11,7 @@ const computed = (id: number, name: string, inputs: readonly string[]): TableFie
   metadata: declarationMetadata({ kind: "function", udfName: "f", udfVersion: "1", inputs }),
 });
 
-/** A struct of structs that counts how often the members of any of them are asked for. */
+/** A struct of structs that counts requests for members. */
 function countedStruct(depth: number, members: number): { field: TableField; asked(): number } {
   let asked = 0;
   let id = 100;
@@ -39,7 +39,7 @@ it("inputs are compared once, however many columns are computed from them and ho
   const columns = [computed(1, "a", inputs), computed(2, "b", inputs), computed(3, "c", ["`st`", "st"])];
   const fields = [...columns, field];
   expect(changedInput(columns, fields, fields)).toBeNull();
-  // On the way to each path, both before and after, and once inside each struct.
+  // On the path to each field, before and after, and once within each struct.
   expect(asked()).toBeLessThan(3 * (2 * paths.length * paths.length));
 });
 

@@ -1,6 +1,5 @@
 /**
- * Rows without bytes: a few hundred bytes describe billions of them, which must not cost as much as rows with
- * bytes.
+ * Rows without bytes: few bytes describe billions of them, which must not cost as much as rows with bytes.
  */
 
 import { readdir } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** Columns that are gathered while they come are those that are concatenated once all are there. */
+/** Gathering columns one by one gives the same column as concatenating them. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -18,7 +18,7 @@ import { UnsupportedError } from "../../../src/errors.js";
 import { TYPE_NAMES } from "../../support/generators.js";
 import { makeNestedTable, nestedTableSpecs } from "../../support/nestedGenerators.js";
 
-/** Memory that holds something, and loses it when it is given back. */
+/** Dirty memory, which is overwritten when it is returned. */
 function dirtyMemory() {
   const lent = new Set<Uint8Array>();
   const memory: GatherMemory = {
@@ -41,7 +41,7 @@ const allRows = (column: Column): Column =>
     Uint32Array.from({ length: column.length }, (_, row) => row),
   );
 
-/** Gathers copies of columns, each of which is overwritten once it was appended. */
+/** Gathers copies of columns, and overwrites each after its append. */
 function gather(columns: readonly Column[], rowCount: number, memory: GatherMemory): Column {
   const gatherer = new ColumnGatherer(columns[0], rowCount, memory);
   for (const column of columns) {
@@ -112,7 +112,7 @@ it("a gatherer refuses more bytes than 32-bit offsets express, and dictionaries"
     length: 1,
     validity: null,
     offsets: Int32Array.of(0, 0x40000000),
-    // Never copied: what is checked comes first.
+    // Never copied: the check comes first.
     bytes: { subarray: () => ({ length: 0x40000000 }) } as unknown as Uint8Array,
   };
   const memory: GatherMemory = {

@@ -1,4 +1,4 @@
-/** Columns that are concatenated in steps are those that are concatenated at once. */
+/** Concatenating columns in steps gives the same column as at once. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { runSync } from "../../../src/async/eventLoop.js";
 
 const TEXTS = ["", "a", "é", "some words", "x".repeat(300)].map((text) => new TextEncoder().encode(text));
 
-/** Values of a kind with nulls, cut out of a longer column, so that nothing begins where its memory does. */
+/** Values of a kind with nulls, cut out of a longer column. */
 function columnOf(kind: "fixed" | "narrow" | "wide" | "bits", rows: readonly (number | null)[]): Column {
   const all = [1, null, ...rows, 2];
   const length = all.length;

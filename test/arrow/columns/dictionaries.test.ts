@@ -45,7 +45,7 @@ it("a dictionary with signed bytes as indices has at most 128 values", () => {
 });
 
 it("nulls and bytes of a dictionary column are counted without building the values", () => {
-  // 2^30 bytes for each row: no array would hold them all.
+  // 2^30 bytes per row: no array could hold them all.
   const entry = 2 ** 30;
   const column = {
     kind: "dictionary" as const,

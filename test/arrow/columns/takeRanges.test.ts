@@ -14,7 +14,7 @@ import { columnArbitrary, columnOf, slicedData } from "../columns.js";
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 const pairsArbitrary = fc.array(fc.tuple(share, share), { maxLength: 12 });
 
-/** Ranges of a column, from where they begin and how long they are as shares of what there is. */
+/** Ranges of a column, from pairs of start and length as fractions. */
 function rangesOf(pairs: readonly (readonly [number, number])[], length: number): RowRanges {
   const starts = pairs.map(([start]) => Math.floor(start * length));
   const ends = pairs.map(([, size], index) => starts[index] + Math.floor(size * (length - starts[index])));

@@ -38,7 +38,7 @@ const arrow18 = createRequire(new URL("../../reference/package.json", import.met
   "apache-arrow",
 ) as typeof import("apache-arrow");
 
-/** Reads everything and makes a table of it, by the columns that were handed out. */
+/** Reads all batches into a table. */
 async function readAll(data: unknown, signal?: AbortSignal): Promise<Table> {
   const input = await openInput(data, signal);
   const batches: RecordBatch[] = [];
@@ -307,7 +307,7 @@ describe("openInput refuses", () => {
   });
 
   it("streams that break off, wherever", async () => {
-    // An end between two messages is an end: the mark behind the last is optional.
+    // The end mark after the last message is optional.
     const table = makeTable(
       allTypesSpec(9, "some", { types: ["int32", "utf8", "vectorFloat32"], batchRows: 4 }),
     );
@@ -482,7 +482,7 @@ describe("the caller's source", () => {
   });
 });
 
-/** Flips, cuts, repeats and overwrites; whatever comes of it is refused or of the same shape. */
+/** Damages a stream in many ways; each result is refused or keeps its shape. */
 async function fuzz(original: Uint8Array, runs: number): Promise<void> {
   const word = fc.constantFrom(0, 1, 0x7fffffff, 0xffffffff, 0x80000000, 0x10000, 255);
   const edit = fc.record({ at: fc.nat(original.length - 1), kind: fc.nat(3), value: fc.nat(255), word });
@@ -543,7 +543,7 @@ describe("mutated bytes", () => {
   });
 
   it("of the metadata never make a schema of billions of fields", async () => {
-    // The count of each vector in turn: what reads it must not believe it.
+    // Each vector's count in turn: a reader must not trust it.
     const stream = Buffer.from(tableToIPC(tableFromArrays({ a: ["x"], b: Int32Array.of(1) })));
     for (let index = 8; index + 4 <= stream.length; index += 4) {
       const bytes = Buffer.from(stream);

@@ -1,4 +1,4 @@
-/** List views as batches of other programs have them, in any order and over each other, against lists that JavaScript cuts. */
+/** List views in any order and overlap equal lists that JavaScript cuts. */
 
 import { Int32, makeData, Struct, type Table, Utf8, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
@@ -17,7 +17,6 @@ interface Data {
   readonly length: number;
 }
 
-/** A `Data` of list views over items. */
 function listViews(typeId: number, views: readonly View[], items: Data, change: object = {}): Data {
   const integers = (member: 0 | 1) => {
     const values = views.map((view) => BigInt(view?.[member] ?? -99));
@@ -160,11 +159,10 @@ describe("list views", () => {
   it("that ask for gigabytes are refused before memory is taken for them", async () => {
     const many = (count: number, size: number): View[] => Array.from({ length: count }, () => [0, size]);
     const wide = numbers(2 ** 20);
-    // 4 GiB of items, and more items than are counted in 32 bits.
+    // 4 GiB of items, and more items than 32 bits count.
     for (const views of [many(2 ** 10, 2 ** 20), many(2 ** 12, 2 ** 20)]) {
       expect(await failure(listViews(LIST_VIEW, views, wide))).toBeInstanceOf(InvalidInputError);
     }
-    // Two levels, each of which is small.
     const inner = listViews(LIST_VIEW, many(2 ** 12, 2 ** 10), numbers(2 ** 10));
     expect(await failure(listViews(LARGE_LIST_VIEW, many(2 ** 12, 2 ** 12), inner))).toBeInstanceOf(
       InvalidInputError,
@@ -175,7 +173,7 @@ describe("list views", () => {
       maxBatchBytes: 2 ** 26,
     });
     expect(error).toBeInstanceOf(InvalidInputError);
-    // Rows that are all null, of a bitmap of eight times fewer bytes.
+    // Only null rows, whose bitmap has an eighth of the bytes.
     const nulls = listViews(LARGE_LIST_VIEW, [null], numbers(1), {
       length: 2 ** 26,
       nullCount: 2 ** 26,

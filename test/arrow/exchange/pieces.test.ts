@@ -1,4 +1,4 @@
-/** A stream that arrives in pieces is read as the whole stream is, wherever it is cut. */
+/** A stream in pieces is read like the whole stream, wherever it is cut. */
 
 import {
   Field,
@@ -50,7 +50,7 @@ async function* cut(bytes: Uint8Array, nextSize: () => number): AsyncGenerator<U
   }
 }
 
-/** Nested columns, empty structs among them, with more bytes than a piece of a request has. */
+/** Nested columns with empty structs, larger than a piece of a request. */
 const NESTED = makeNestedTable({
   columns: [
     struct([leaf("int64", "some"), leaf("utf8", "some"), empty("some")], "some"),
@@ -74,7 +74,7 @@ describe("a stream in pieces", () => {
       tableToIPC(makeNestedTable({ columns: [struct([leaf("int64")])], rowCount: 30_000, seed: 2 }), "file"),
     ],
   ];
-  // Around the sizes below which pieces are copied together, and of which the copies are.
+  // Around the sizes at which pieces are merged.
   const sizes = [61, 4095, 4096, 4097, 65_535, 65_536, 65_537, 2 ** 20];
   it.each(streams)("is read whole for each size of pieces: %s", async (_, stream) => {
     const whole = await readAll(stream);
@@ -113,7 +113,7 @@ describe("a stream in pieces", () => {
           try {
             return await readAll(data);
           } catch (error) {
-            // Types that tables don't hold are refused either way.
+            // Types that tables cannot hold are refused in both ways.
             expect(error).not.toBeInstanceOf(InvalidInputError);
             return String(error);
           }

@@ -1,4 +1,4 @@
-/** Large batches are checked, joined and encoded in steps, between which the event loop may turn. */
+/** Large batches are checked, joined and encoded in steps that yield to the event loop. */
 
 import { LargeUtf8, makeData, Utf8 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
@@ -53,7 +53,7 @@ describe("a column of many rows", () => {
   });
 
   it.each([
-    // Beside the ends of steps, and far from them.
+    // Near the ends of steps, and far from them.
     ...[0, 1, 65_535, 65_536, 65_537, 174_761, 174_762, 174_763, 199_999],
   ])("is refused for one byte in row %d that is not UTF-8", (row) => {
     const { column, layout } = texts((bytes) => {

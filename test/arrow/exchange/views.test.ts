@@ -1,4 +1,4 @@
-/** Types of Arrow that Lance does not have, in bytes that polars and pyarrow wrote (foreign/write.py). */
+/** Arrow types that Lance lacks, in bytes of polars and pyarrow (foreign/write.py). */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { type RecordBatch, type Table, tableFromIPC } from "apache-arrow";
@@ -24,7 +24,7 @@ async function readAll(data: unknown, bounds?: InputBounds): Promise<Table> {
   return toTable(input.schema, batches);
 }
 
-/** Values as the JSON of the files has them. */
+/** Values as in the JSON files. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
   if (typeof value === "bigint") return Number(value);
@@ -48,7 +48,7 @@ const failure = async (data: unknown, bounds?: InputBounds): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** A stream of views of which each is the same slice, and of a buffer with it; the first view is changed by `change`. */
+/** A stream of equal views of one slice with its buffer; `change` alters the first view. */
 function viewsOfOneSlice(rows: number, byteLength: number, change?: (view: DataView) => void): Table {
   const schema = { fields: [{ name: "text", type: { typeId: UTF8_VIEW }, nullable: true }] };
   const views = new DataView(new ArrayBuffer(rows * 16));

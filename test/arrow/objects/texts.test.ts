@@ -1,4 +1,4 @@
-/** Texts are encoded many at a time where they are ASCII: the bytes are those of one after the other. */
+/** ASCII texts are encoded many at a time, with the bytes of one at a time. */
 
 import { Field, LargeUtf8, Utf8 } from "apache-arrow";
 import fc from "fast-check";

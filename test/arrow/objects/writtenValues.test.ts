@@ -1,4 +1,4 @@
-/** Rows take moments and large integers as texts, and texts as Dates: what is stored is what CAST makes of the same value. */
+/** Rows accept moments and large integers as texts, and texts as Dates: the stored value equals CAST's. */
 
 import {
   type DataType,
@@ -40,7 +40,7 @@ const TIMESTAMPS = [
   "2024-03-10T00:00:00Z",
   "2024-03-10T00:00:00+02:00",
   "2024-03-10T00:00:00 UTC",
-  // Once, never and twice on the clocks of Oslo.
+  // Exists once, never and twice in Oslo's local time.
   "2024-07-01T12:00:00",
   "2024-03-31T02:30:00",
   "2024-10-27T02:30:00",

@@ -50,7 +50,7 @@ const fromText = (text: string, path: string, children?: Field[]) =>
   arrowTypeFromLogical(parseType(text), path, children);
 const list = (item: DataType, size: number) => new FixedSizeList(size, new Field("item", item, true));
 
-/** What the reference writes for each type; see the format notes. */
+/** Logical types that the reference writes; see the format notes. */
 const LOGICAL: [string, DataType][] = [
   ["null", new Null()],
   ["bool", new Bool()],
@@ -221,7 +221,7 @@ describe("types that cannot be stored", () => {
   ])("%s", (type) => {
     expect(() => layoutOf(type, "some column")).toThrow(UnsupportedError);
     expect(() => layoutOf(type, "some column")).toThrow("some column");
-    // What holds it has an entry of its own in a schema.
+    // The parent has its own entry in a schema.
     if (type instanceof List) return;
     expect(() => logicalTypeOf(type, "some column")).toThrow(UnsupportedError);
     expect(() => logicalTypeOf(type, "some column")).toThrow("some column");

@@ -20,7 +20,7 @@ const zone = fc
   .oneof(fc.constantFrom("UTC", "Europe/Berlin"), fc.string({ minLength: 1, unit: "binary" }))
   .filter((text) => text !== "-" && !text.includes(":"));
 
-/** Types of all kinds but `unknown`, with any parameters that the form allows. */
+/** Types of all kinds except `unknown`, with any allowed parameters. */
 const { type: types } = fc.letrec<{ type: LogicalType }>((tie) => ({
   type: fc.oneof(
     { withCrossShrink: true, maxDepth: 6 },
@@ -49,7 +49,6 @@ const { type: types } = fc.letrec<{ type: LogicalType }>((tie) => ({
   ) as fc.Arbitrary<LogicalType>,
 }));
 
-/** Words and signs of types, in any order. */
 const typelike = fc
   .array(
     fc.constantFrom(

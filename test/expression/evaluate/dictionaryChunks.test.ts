@@ -1,7 +1,4 @@
-/**
- * Conditions on columns with dictionary indices in the chunks of a page have the same results as on their
- * values.
- */
+/** Conditions on dictionary indices in chunks of a page give the results of their values. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

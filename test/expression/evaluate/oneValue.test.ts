@@ -1,7 +1,4 @@
-/**
- * Expressions on columns of one value are computed once, with the same results as on columns with a value for
- * each row.
- */
+/** Expressions on columns of one value are computed once, with equal results. */
 
 import { Bool, Field, Float64, Int32, Int64, List, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";

@@ -1,7 +1,4 @@
-/**
- * Functions that are loaded with the first expression that calls one. The tests run in order: none is loaded
- * before.
- */
+/** Functions load with the first expression that calls one. The tests run in order: none is loaded before. */
 
 import { UnsupportedError } from "tiltyard";
 import { expect, it } from "vitest";

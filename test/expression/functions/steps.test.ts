@@ -1,6 +1,6 @@
 /**
- * No SQL function blocks the event loop: each runs in steps, by rows and by bytes, also within one long
- * value. The tests count steps, never time.
+ * No SQL function blocks the event loop: each runs in steps, also within one long value. Counts steps, not
+ * time.
  */
 
 import { beforeAll, describe, expect, it } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Compares three-valued logic with a plain evaluator of the same expressions, over all combinations of true,
- * false and null.
- */
+/** Compares three-valued logic with a plain evaluator over all combinations. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Nested columns in files of ours: written rows are read back. Pages with bytes changed or cut off end in a
- * typed error or in a column that is safe to read.
- */
+/** Nested columns of our files are read as written; damaged pages give a typed error or a safe column. */
 
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -52,8 +49,6 @@ describe.each(VERSIONS)("nested columns in files of version %s", (version) => {
     );
   });
 });
-
-// ---------------------------------------------------------------------------------------------- damage
 
 interface Sample {
   readonly layout: Layout;
@@ -122,7 +117,6 @@ function checkColumn(column: Column, layout: Layout, length: number): void {
   if (column.kind === "fixed") expect(column.values.length).toBe(length * column.byteWidth);
 }
 
-/** True when the page could be decoded. */
 function decodesSafely({ layout, encoding, rowCount }: Sample, buffers: readonly Uint8Array[]): boolean {
   let column: Column;
   try {

@@ -77,9 +77,7 @@ function single(field: Field, column: Column) {
   return toTable(schema, [makeBatch(schema, [column], column.length)]);
 }
 
-/**
- * Compares slices of every page of a file with the whole page; counts the pages by the way they were sliced.
- */
+/** Compares slices of every page of a file with the whole page; counts the pages by kind of slice. */
 function checkFile(fields: readonly Field[], file: DataFileMetadata, read: Read, random: Random) {
   const kinds: Record<string, number> = {};
   for (const [columnIndex, field] of fields.entries()) {
@@ -163,10 +161,7 @@ describe.each(["2.1", "2.2"] as const)("file version %s", (version) => {
   });
 });
 
-/**
- * Columns of one leaf each, in lists that are short, long, empty or null, and in lists of more items than
- * chunks have.
- */
+/** Columns of one leaf in lists: short, long, empty, null, and longer than a chunk. */
 function listTable(): Table {
   const leaves = [
     leaf("int32"),

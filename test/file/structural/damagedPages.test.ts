@@ -1,7 +1,4 @@
-/**
- * Pages of the reference, and of ours, with bytes changed, cut or appended: decoding ends in a typed error or
- * in a column that is safe to read.
- */
+/** Damaged pages of both engines: decoding gives a typed error or a column that is safe to read. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -87,9 +84,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/**
- * Packed structs by both writers: of numbers, and of texts in versions that have them; alone and in lists.
- */
+/** Packed structs by both writers: of numbers, and of texts where possible; alone and in lists. */
 async function addPackedStructs(version: "2.1" | "2.2"): Promise<void> {
   const members = [leaf("int32"), leaf("float64"), leaf(version === "2.1" ? "int8" : "vectorFloat32")];
   const columns: Record<string, NestedSpec> = {
@@ -127,7 +122,6 @@ async function addPackedStructs(version: "2.1" | "2.2"): Promise<void> {
   }
 }
 
-/** True when the page could be decoded. */
 function decodeSafely(sample: Sample, encoding: PageLayout, buffers: readonly Uint8Array[]): boolean {
   let column: Column;
   try {

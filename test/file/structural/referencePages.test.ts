@@ -58,9 +58,7 @@ interface SpecialColumn {
   readonly metadata?: Record<string, string>;
 }
 
-/**
- * Columns that the generated tables lack: rare types, and encodings that the reference uses only on request.
- */
+/** Rare types, and encodings that the reference uses only on request. */
 function specialColumns(rowCount: number): Record<string, SpecialColumn> {
   const rows = Array.from({ length: rowCount }, (_, index) => index);
   const item = (type: DataType) => new Field("item", type, true);

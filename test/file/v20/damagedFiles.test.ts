@@ -1,7 +1,4 @@
-/**
- * Files of 2.0 with lists and structs, of the reference, with bytes changed anywhere: reading ends in a typed
- * error or in columns that are safe to read.
- */
+/** Damaged 2.0 files of the reference with lists and structs: reads give a typed error or safe columns. */
 
 import { readFileSync, rmSync } from "node:fs";
 import { tableToIPC } from "apache-arrow";

@@ -1,7 +1,4 @@
-/**
- * Pages of 2.0 files of the reference with bytes changed, cut or missing: decoding ends in a typed error or
- * in a column that is safe to read.
- */
+/** Damaged pages of 2.0 by the reference: decoding gives a typed error or a column that is safe to read. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -97,7 +94,6 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** True when the page could be decoded. */
 function decodeSafely(sample: Sample, encoding: ArrayEncoding, buffers: readonly Uint8Array[]): boolean {
   let column: Column;
   try {

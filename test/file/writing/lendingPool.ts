@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { Task, WorkerPool } from "../../../src/async/workerPool.js";
 import { WatchedDisk } from "../memoryDisk.js";
 
-/** A disk that looks at what is written at the end of each write. */
+/** A disk that looks at written bytes at the end of each write. */
 export class SlowDisk extends WatchedDisk {
   constructor() {
     super(async (write) => {
@@ -15,7 +15,7 @@ export class SlowDisk extends WatchedDisk {
   }
 }
 
-/** Threads whose memory is overwritten as soon as it is given back. */
+/** Threads whose memory is overwritten once it is returned. */
 export function lendingPool() {
   const tasks: string[] = [];
   const lent = new Set<ArrayBufferLike>();
@@ -36,7 +36,7 @@ export function lendingPool() {
     tasks.push(task.name);
     const sent = structuredClone(input);
     await sleep(tasks.length % 5);
-    // As where a pool is closed when a thread is about to answer: the work is done again.
+    // A pool closes while a thread is about to answer: the work is done again.
     task.run(sent);
     return task.run(sent);
   };

@@ -1,4 +1,4 @@
-/** Pages that threads put into memory that was lent for them: it is lent again once the disk has them. */
+/** Threads write pages into lent memory, which is lent again once the disk has them. */
 
 import { expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
@@ -8,7 +8,7 @@ import { Schema } from "../../../src/format/file.js";
 import { asDisk, MemoryDisk } from "../memoryDisk.js";
 import { lendingPool, SlowDisk } from "./lendingPool.js";
 
-/** A disk that looks at what is written only when it is to last. */
+/** A disk that looks at written bytes only at the sync. */
 class QueueingDisk extends MemoryDisk {
   override async create(path: string) {
     const handle = await super.create(path);
@@ -32,7 +32,7 @@ const COLUMNS: readonly FileColumn[] = [
   metadata: new Map(),
 }));
 
-/** Texts that codes make shorter, and numbers that are stored as they are. */
+/** Texts that codes make shorter, and numbers that are stored unchanged. */
 function rows(rowCount: number): Column[] {
   const texts = Array.from({ length: rowCount }, (_, row) => `the text of row ${(row * 7919) % rowCount}`);
   const bytes = new TextEncoder().encode(texts.join(""));

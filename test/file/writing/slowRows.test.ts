@@ -1,4 +1,4 @@
-/** Rows that come slowly: what is encoded is written meanwhile, and little is left behind the last one. */
+/** Rows that come slowly: encoded pages are written meanwhile, and little is left after the last row. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -17,7 +17,7 @@ const COLUMN: FileColumn = { fieldId: 0, path: "v", layout: LAYOUT, nullable: tr
 const BATCH_ROWS = 1024;
 const MIB = 1024 * 1024;
 
-/** A disk that counts what was written, and fails once it is told to. */
+/** A disk that counts written bytes, and fails on request. */
 class CountingDisk extends WatchedDisk {
   written = 0;
   isBroken = false;

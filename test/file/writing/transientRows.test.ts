@@ -1,4 +1,4 @@
-/** Rows that are good only while they are handed to the writer: the file is that of rows that stay. */
+/** Rows that are valid only during the writer's call make the same file as lasting rows. */
 
 import { createHash } from "node:crypto";
 import { expect, it } from "vitest";
@@ -29,9 +29,7 @@ const COLUMNS: readonly FileColumn[] = LAYOUTS.map((layout, index) => ({
   metadata: new Map(),
 }));
 
-/**
- * Texts, numbers without and with nulls, of which a constant is stored in the page's encoding, and vectors.
- */
+/** Texts, numbers with and without nulls, a constant, and vectors. */
 function rows(from: number, length: number): Column[] {
   const texts = Array.from({ length }, (_, row) =>
     (from + row) % 11 === 0 ? "" : `the text of row ${((from + row) * 7919) % 100_003}`,
@@ -63,7 +61,6 @@ function rows(from: number, length: number): Column[] {
   ];
 }
 
-/** Overwrites what a column is made of. */
 function spoil(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (ArrayBuffer.isView(value)) new Uint8Array(value.buffer).fill(0xee);
@@ -73,7 +70,7 @@ function spoil(value: unknown): void {
 const create = (disk: MemoryDisk, options?: WriterOptions) =>
   DataFileWriter.create(asDisk(disk), "/f", COLUMNS, Schema.create({}), "2.2", options);
 
-/** A column from its first row on, with a digest in place of each of its arrays. */
+/** Replaces each array of a column by a digest, from its first row on. */
 function outline(column: Column): string {
   const every = Uint32Array.from({ length: column.length }, (_, row) => row);
   return JSON.stringify(takeColumn(column, every), (_, value) =>
@@ -85,10 +82,7 @@ function outline(column: Column): string {
   );
 }
 
-/**
- * The columns of a file of so many rows.
- * @param batches whether each is good for a while only
- */
+/** @param batches true for each batch that is valid only during the call */
 async function write(
   batches: readonly (readonly [rowCount: number, isTransient: boolean])[],
   options?: WriterOptions,

@@ -1,5 +1,3 @@
-/** Searches texts in many scripts. */
-
 import { hostileTexts } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";
 import { testCorpus } from "../../support/textInterop.js";

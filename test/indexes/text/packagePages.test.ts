@@ -1,5 +1,3 @@
-/** Searches pages of npm packages. */
-
 import { packagePages } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";
 import { testCorpus } from "../../support/textInterop.js";

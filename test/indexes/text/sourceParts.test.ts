@@ -1,5 +1,3 @@
-/** Searches source code. */
-
 import { sourceParts } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";
 import { testCorpus } from "../../support/textInterop.js";

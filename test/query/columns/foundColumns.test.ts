@@ -186,13 +186,10 @@ describe("the order of columns", () => {
   });
 });
 
-// --------------------------------------------------------------------------------- tables with such columns
-
 const FOUND = ["_distance", "query_index", "_score", "_relevance_score", "_highlights"];
 
 interface Search {
   readonly request: Omit<QueryTableRequest, "id">;
-  /** The columns that the search adds. */
   readonly adds: readonly string[];
 }
 

@@ -1,7 +1,4 @@
-/**
- * Filters keep the values of their columns that the query wants, too. The selected rows have the values of a
- * scan of all rows, whatever the pages of the columns.
- */
+/** Filters keep column values for the query: selected rows equal those of a full scan, for any pages. */
 
 import {
   Dictionary,
@@ -24,7 +21,6 @@ const ROWS = 140_000;
 const FRAGMENTS = 2;
 
 let namespace: DirectoryNamespace;
-/** All rows by their number, as texts. */
 let all: readonly string[] = [];
 const columns = ["r", "i", "big", "f", "s", "w", "d", "st", "li"];
 
@@ -101,7 +97,6 @@ it.each([
   "st.a < 1000",
   "st is null and r % 10 = 0",
   "array_has(li, 7)",
-  // Many rows of some batches and few of others.
   "r < 30000 or r % 100 = 0",
   "r between 60000 and 60010 or r > 139990",
   "i < 1000 and f < 0.9 and s > 'name 0005' and w <> 'word 1' and st.a > 3",

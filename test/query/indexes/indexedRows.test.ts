@@ -1,7 +1,4 @@
-/**
- * Index queries return the rows of a scan, on tables indexed by LanceDB. The tables have uncovered rows and
- * fragments, deleted rows, several segments, stable row ids and branches.
- */
+/** Index queries return the rows of a scan, on LanceDB's indexes with uncovered, deleted and moved rows. */
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
@@ -63,7 +60,6 @@ const SCHEMA = new Schema([
 const FLOATS = [0, -0, 1.5, -1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300, 3];
 const TEXTS = ["", "a", "ab", "abc", "b", "ba", "é", "éa", "zz", "\u{1f600}", "a%", "a_c"];
 
-/** Rows with repeated values and nulls. */
 function rowsFrom(first: number, count: number): Table {
   const seeds = Array.from({ length: count }, (_, row) => (first + row) * 7919);
   const or = <Value>(value: (n: number) => Value, nulls: number) =>

@@ -1,6 +1,6 @@
 /**
- * Indexes with inexact answers: zone maps, Bloom filters and trigrams. LanceDB for Node.js does not build
- * them, so the test builds them and adds them to the table.
+ * Inexact indexes: zone maps, Bloom filters and trigrams, which the test builds as LanceDB for Node.js
+ * cannot.
  */
 
 import { mkdir } from "node:fs/promises";

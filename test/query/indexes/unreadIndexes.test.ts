@@ -1,7 +1,5 @@
 /**
- * A table stays usable if this release cannot read one of its indexes. The index is listed, kept, and named
- * in plans and warnings. Queries and changes give the same results as without an index. The index can be
- * replaced and dropped.
+ * A table stays usable with an index that this release cannot read: listed, kept, replaceable, and reported.
  */
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";

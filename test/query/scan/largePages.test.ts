@@ -1,7 +1,4 @@
-/**
- * Queries on pages of so many rows that they are decoded window by window, and texts only as needed. Their
- * answers equal those of a look at every row.
- */
+/** Pages with so many rows that they are decoded by windows: answers equal those of a full scan. */
 
 import { Field, Int32, Int64, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type QueryTableRequest } from "tiltyard";
@@ -10,7 +7,6 @@ import { makeTempDir } from "../../support/tempDir.js";
 
 const id = ["t"];
 const ROWS = 70_000;
-/** Rows of the second fragment, which is small. */
 const MORE_ROWS = 3000;
 
 interface Row {

@@ -1,7 +1,4 @@
-/**
- * Rows that are picked from batches by their physical offsets: all rows of a batch, none, and anything
- * between.
- */
+/** Rows picked from batches by physical offsets: all rows of a batch, none, and anything between. */
 
 import fc from "fast-check";
 import { expect, it } from "vitest";

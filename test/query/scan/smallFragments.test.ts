@@ -1,7 +1,4 @@
-/**
- * Tables of many small fragments: what a scan and a compaction ask of the disk for each, and what damage
- * does.
- */
+/** Tables of many small fragments: disk calls of scans and compactions per fragment, and damage. */
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -110,7 +107,7 @@ describe("files that are read when they are opened", () => {
     const { disk, ns } = openCounted(root);
     const first = await rowsIn(ns);
     disk.reset();
-    // What was given away is the caller's: writing into it harms nobody.
+    // The caller may write into returned rows.
     for (const batch of first.batches) {
       for (const child of batch.data.children) (child.values as Uint8Array).fill(7);
     }

@@ -1,7 +1,4 @@
-/**
- * Searches of arbitrary texts return the rows and scores of a scan. Queries are of all kinds, with filters,
- * limits, deleted rows, and rows without index coverage.
- */
+/** Arbitrary text searches return the rows and scores of a scan, with filters, limits and uncovered rows. */
 
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";

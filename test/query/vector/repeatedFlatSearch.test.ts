@@ -1,6 +1,4 @@
-/**
- * Repeated searches of an IVF_FLAT index return the same answer to the last bit, with and without sketches.
- */
+/** Repeated searches of an IVF_FLAT index give equal answers to the last bit, with and without sketches. */
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";

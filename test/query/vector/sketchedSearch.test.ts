@@ -1,7 +1,4 @@
-/**
- * Searches with sketches return the answers of full comparisons to the last bit, for any vectors, filters,
- * bounds, deletions and versions.
- */
+/** Searches with sketches give the answers of full comparisons to the last bit. */
 
 import { type Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";

@@ -1,6 +1,4 @@
-/**
- * Vector searches return the rows and distances of the definition, for any filters, deletions and offsets.
- */
+/** Vector searches give the rows and distances of the definition, for any filters, deletions and offsets. */
 
 import { Field, Int32, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";

@@ -1,7 +1,4 @@
-/**
- * A cleanup removes files of a running backfill: that is not damage, and the backfill computes their values
- * again.
- */
+/** A cleanup may remove files of a running backfill, which then computes their values again. */
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,9 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => ns.close());
 
-/**
- * Makes fragments of five rows, and a column of ten times the number. The first rows are passed to `during`.
- */
+/** Makes fragments of five rows, and a column of ten times the number. `during` gets the first rows. */
 async function makeTable(
   during: () => Promise<unknown>,
   disk: Disk = new NodeDisk({ durability: "none" }),

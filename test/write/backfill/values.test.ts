@@ -1,7 +1,4 @@
-/**
- * Backfills store the value that the function returns for each row: in every form of arguments and results,
- * for whole fragments and single rows, with nulls, lists and texts.
- */
+/** Backfills store the function's value for each row, in every form of arguments and results. */
 
 import {
   Bool,
@@ -226,10 +223,7 @@ it("values equal those of the function for every form of arguments and results",
   await fc.assert(fc.asyncProperty(planArbitrary, runPlan), { numRuns: runsOf("BACKFILL_RUNS", 160) });
 }, 240_000);
 
-/**
- * Fills a column `value` by a function of numbers from 0 in a column `n`; returns the table that the
- * reference reads.
- */
+/** Fills `value` by a function of the numbers in `n`; returns the table that the reference reads. */
 async function filledBy(made: UserFunction): Promise<Table> {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });

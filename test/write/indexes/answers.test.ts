@@ -1,7 +1,4 @@
-/**
- * Answers by an index equal those of a scan after any change of the table: of rows, of columns, restored
- * versions, branches and clones, with and without stable row ids.
- */
+/** Answers by an index equal those of a scan after any change of the table. */
 
 import { Field, Float64, Int32, List, Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";

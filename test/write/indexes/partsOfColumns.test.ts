@@ -1,7 +1,4 @@
-/**
- * Indexes on lists and on parts of structs, whose field ids are not those of the stored fields: they answer
- * as a scan does, whatever changed the values.
- */
+/** Indexes on lists and parts of structs answer as a scan does, whatever changed the values. */
 
 import { Field, Int32, List, Struct, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
@@ -56,9 +53,7 @@ async function fill(where?: string): Promise<void> {
   await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "b", where }));
 }
 
-/**
- * Checks the ids of the rows that have a word: by a scan, by the index, and by the index in the reference.
- */
+/** Checks the ids of rows with a word: by a scan, our index, and the reference's use of it. */
 async function expectFound(path: string, word: string, ids: readonly number[]): Promise<void> {
   const filter = `array_has(${path}, '${word}')`;
   const scanned = await ns

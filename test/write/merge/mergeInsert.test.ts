@@ -1,7 +1,4 @@
-/**
- * Merges against a model that compares all pairs of rows: resulting table and counts. Keys are read in one
- * pass or in many, with equal results.
- */
+/** Merges equal a model that compares all pairs of rows, with keys read in one pass or in many. */
 
 import { readdir } from "node:fs/promises";
 import {
