@@ -1,27 +1,6 @@
 /** Columns of every layout for tests of the arrow layer, and their values as comparable JavaScript. */
 
-import {
-  type Data,
-  type DataType,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  LargeUtf8,
-  makeData,
-  Null,
-  Type,
-  Uint8,
-  Uint16,
-  Uint32,
-  Uint64,
-  Utf8,
-  Vector,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import type { Column } from "../../src/arrow/columns/column.js";
 import { columnFromData, dataFromColumn } from "../../src/arrow/exchange/data.js";
@@ -35,7 +14,7 @@ import {
   type TypeName,
 } from "../support/generators.js";
 
-const INDEX_TYPES = { Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64 };
+const INDEX_TYPES = { Int8: arrow.Int8, Int16: arrow.Int16, Int32: arrow.Int32, Int64: arrow.Int64, Uint8: arrow.Uint8, Uint16: arrow.Uint16, Uint32: arrow.Uint32, Uint64: arrow.Uint64 };
 type IndexName = keyof typeof INDEX_TYPES;
 
 /** Names of the columns that {@link randomData} can make. */
@@ -51,10 +30,10 @@ export const COLUMN_NAMES = [
 export type ColumnName = (typeof COLUMN_NAMES)[number];
 
 /** Column of random values, equal for equal arguments. */
-export function randomData(name: ColumnName, rowCount: number, nulls: NullPattern, seed: number): Data {
+export function randomData(name: ColumnName, rowCount: number, nulls: NullPattern, seed: number): arrow.Data {
   switch (name) {
     case "null":
-      return makeData({ type: new Null(), length: rowCount });
+      return arrow.makeData({ type: new arrow.Null(), length: rowCount });
     case "vectorBool": {
       const child = makeColumn({ type: "bool", shape: "random", nulls: "some" }, rowCount * 5, seed + 1);
       return list(child, 5, rowCount, nulls, seed);
@@ -64,13 +43,13 @@ export function randomData(name: ColumnName, rowCount: number, nulls: NullPatter
       return list(list(items, 2, rowCount * 3, "some", seed + 2), 3, rowCount, nulls, seed);
     }
     case "dictionaryFixed":
-      return dictionary(new FixedSizeBinary(16), "fixedSizeBinary16", "Int16", rowCount, nulls, seed);
+      return dictionary(new arrow.FixedSizeBinary(16), "fixedSizeBinary16", "Int16", rowCount, nulls, seed);
     case "dictionaryLargeUtf8":
-      return dictionary(new LargeUtf8(), "largeUtf8", "Int32", rowCount, nulls, seed);
+      return dictionary(new arrow.LargeUtf8(), "largeUtf8", "Int32", rowCount, nulls, seed);
   }
   if (name.startsWith("dictionary")) {
     const index = name.slice("dictionary".length) as IndexName;
-    return dictionary(new Utf8(), "utf8", index, rowCount, nulls, seed);
+    return dictionary(new arrow.Utf8(), "utf8", index, rowCount, nulls, seed);
   }
   return makeColumn({ type: name as TypeName, shape: "random", nulls }, rowCount, seed);
 }
@@ -80,22 +59,22 @@ function validity(rowCount: number, nulls: NullPattern, seed: number) {
   return nullCount === 0 ? { nullCount } : { nullBitmap, nullCount };
 }
 
-function list(child: Data, dimension: number, length: number, nulls: NullPattern, seed: number): Data {
-  const type = new FixedSizeList(dimension, new Field("item", child.type, true));
-  return makeData({ type, length, ...validity(length, nulls, seed), child });
+function list(child: arrow.Data, dimension: number, length: number, nulls: NullPattern, seed: number): arrow.Data {
+  const type = new arrow.FixedSizeList(dimension, new arrow.Field("item", child.type, true));
+  return arrow.makeData({ type, length, ...validity(length, nulls, seed), child });
 }
 
 function dictionary(
-  value: DataType,
+  value: arrow.DataType,
   valueName: TypeName,
   index: IndexName,
   length: number,
   nulls: NullPattern,
   seed: number,
-): Data {
+): arrow.Data {
   const entries = 1 + (seed % 20);
   const values = makeColumn({ type: valueName, shape: "random", nulls: "some" }, entries, seed + 5);
-  const type = new Dictionary(value, new INDEX_TYPES[index]() as Int32);
+  const type = new arrow.Dictionary(value, new INDEX_TYPES[index]() as arrow.Int32);
   const random = new Random(seed);
   const picks = Array.from({ length }, () => random.below(entries));
   const wide = index.endsWith("64");
@@ -103,7 +82,7 @@ function dictionary(
     from(values: ArrayLike<number | bigint>): Int32Array;
   };
   const data = ArrayType.from(wide ? picks.map(BigInt) : picks);
-  return makeData({ type, length, ...validity(length, nulls, seed), data, dictionary: new Vector([values]) });
+  return arrow.makeData({ type, length, ...validity(length, nulls, seed), data, dictionary: new arrow.Vector([values]) });
 }
 
 /** A vector of any version of apache-arrow. */
@@ -126,12 +105,12 @@ interface AnyData {
  */
 export function valuesOf(vector: AnyVector): unknown[] {
   switch (vector.data[0]?.type.typeId) {
-    case Type.Timestamp:
-    case Type.Date:
+    case arrow.Type.Timestamp:
+    case arrow.Type.Date:
       return vector.data.flatMap((data) =>
         Array.from({ length: data.length }, (_, index) => (data.getValid(index) ? data.values[index] : null)),
       );
-    case Type.Dictionary:
+    case arrow.Type.Dictionary:
       return vector.data.flatMap((data) => {
         const entries = valuesOf(data.dictionary as AnyVector);
         return Array.from({ length: data.length }, (_, index) =>
@@ -144,8 +123,8 @@ export function valuesOf(vector: AnyVector): unknown[] {
 }
 
 /** Values of a column through apache-arrow. */
-export function columnValues(type: DataType, column: Column): unknown[] {
-  return valuesOf(new Vector([dataFromColumn(type, column)]));
+export function columnValues(type: arrow.DataType, column: Column): unknown[] {
+  return valuesOf(new arrow.Vector([dataFromColumn(type, column)]));
 }
 
 function plain(value: unknown): unknown {

@@ -2,22 +2,11 @@
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import {
-  Binary,
-  Dictionary,
-  Int32,
-  Message,
-  MessageHeader,
-  makeData,
-  Table,
-  tableToIPC,
-  Utf8,
-  Vector,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { openIpcBytes, openIpcStream } from "../../src/arrow/exchange/ipc.js";
 import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
+import { binaries, utf8s } from "../support/arrowColumns.js";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -25,7 +14,7 @@ const collect = runInNewContext("gc") as () => void;
 const MAX_BATCH_BYTES = 2 ** 20;
 
 interface Part {
-  readonly kind: MessageHeader;
+  readonly kind: arrow.MessageHeader;
   readonly bytes: Uint8Array;
 }
 
@@ -35,7 +24,7 @@ function messagesOf(stream: Uint8Array): Part[] {
   for (let offset = 0; offset + 8 < stream.length; ) {
     const metadataLength = view.getInt32(offset + 4, true);
     if (metadataLength === 0) break;
-    const message = Message.decode(stream.subarray(offset + 8, offset + 8 + metadataLength));
+    const message = arrow.Message.decode(stream.subarray(offset + 8, offset + 8 + metadataLength));
     const end = offset + 8 + metadataLength + message.bodyLength;
     parts.push({ kind: message.headerType, bytes: stream.subarray(offset, end) });
     offset = end;
@@ -44,12 +33,12 @@ function messagesOf(stream: Uint8Array): Part[] {
 }
 
 /** A batch whose dictionary has a delta. */
-function inParts(...values: readonly [string, string]): Table {
-  const [first, second] = values.map((value) => vectorFromArray([value], new Utf8()).data);
-  const type = new Dictionary(new Utf8(), new Int32());
-  const dictionary = new Vector([...first, ...second]);
-  const data = makeData({ type, length: 3, nullCount: 0, data: Int32Array.of(0, 1, 0), dictionary });
-  return new Table({ d: new Vector([data]) });
+function inParts(...values: readonly [string, string]): arrow.Table {
+  const [first, second] = values.map((value) => utf8s([value]).data);
+  const type = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32());
+  const dictionary = new arrow.Vector([...first, ...second]);
+  const data = arrow.makeData({ type, length: 3, nullCount: 0, data: Int32Array.of(0, 1, 0), dictionary });
+  return new arrow.Table({ d: new arrow.Vector([data]) });
 }
 
 async function rowsIn(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
@@ -63,11 +52,11 @@ async function rowsIn(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>):
 }
 
 describe("dictionaries", () => {
-  const parts = messagesOf(tableToIPC(inParts("a".repeat(10_000), "b".repeat(10_000)), "stream"));
+  const parts = messagesOf(arrow.tableToIPC(inParts("a".repeat(10_000), "b".repeat(10_000)), "stream"));
   const [schema, whole, delta, batch] = parts.map(({ bytes }) => bytes);
 
   it("come whole, in parts, and in place of earlier ones", async () => {
-    const { DictionaryBatch, RecordBatch, Schema } = MessageHeader;
+    const { DictionaryBatch, RecordBatch, Schema } = arrow.MessageHeader;
     expect(parts.map(({ kind }) => kind)).toEqual([Schema, DictionaryBatch, DictionaryBatch, RecordBatch]);
     expect(await rowsIn([schema, whole, delta, batch, whole, delta, batch, delta, batch])).toBe(9);
   });
@@ -111,7 +100,7 @@ describe("dictionaries", () => {
   });
 
   it("come in so many parts and no more", async () => {
-    const small = messagesOf(tableToIPC(inParts("", ""), "stream")).map(({ bytes }) => bytes);
+    const small = messagesOf(arrow.tableToIPC(inParts("", ""), "stream")).map(({ bytes }) => bytes);
     const times = (count: number, ...messages: Uint8Array[]) =>
       Array.from({ length: count }, () => messages).flat();
     expect(await rowsIn([...small.slice(0, 2), ...times(4, ...times(100, small[2]), small[3])])).toBe(12);
@@ -125,7 +114,7 @@ describe("dictionaries", () => {
 
 it("a message in pieces of one byte takes little more memory than it is long", async () => {
   const value = new Uint8Array(MAX_BATCH_BYTES / 8).map((_, index) => index);
-  const stream = tableToIPC(new Table({ b: vectorFromArray([value], new Binary()) }), "stream");
+  const stream = arrow.tableToIPC(new arrow.Table({ b: binaries([value]) }), "stream");
   const held: number[] = [];
   const memory = () => {
     collect();

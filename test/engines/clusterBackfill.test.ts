@@ -7,13 +7,14 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { Table } from "apache-arrow";
 import { DirectoryNamespace, type Job } from "tiltyard";
 import { rayCluster } from "tiltyard/ray";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 import { RayProcesses } from "./support/ray.js";
 import { functions } from "./support/slowFunctions.mjs";
+import { int32s } from "../support/arrowColumns.js";
 
 const support = (name: string): string => fileURLToPath(new URL(`./support/${name}`, import.meta.url));
 const RUNNER = fileURLToPath(new URL("../../examples/ray-backfill/runner.py", import.meta.url));
@@ -62,7 +63,7 @@ async function makeTable(fragments = FRAGMENTS, rows = FRAGMENT_ROWS): Promise<v
   const ns = open();
   for (let fragment = 0; fragment < fragments; fragment++) {
     const numbers = Array.from({ length: rows }, (_, row) => fragment * rows + row);
-    const table = new Table({ n: vectorFromArray(numbers, new Int32()) });
+    const table = new Table({ n: int32s(numbers) });
     await (fragment === 0 ? ns.createTable(ID, table) : ns.insertIntoTable(ID, table));
   }
   const columns = ["d", "e"].map((name) => ({ name, virtualColumn: { udfName: "double" } }));

@@ -1,10 +1,11 @@
 /** pylance and we append to, update and delete from one table at the same time: nothing acknowledged is lost. */
 
 import { setTimeout } from "node:timers/promises";
-import { Int64, Table, vectorFromArray } from "apache-arrow";
+import { Table } from "apache-arrow";
 import { NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { MAJORS, openPair, type PylancePair } from "./support/pylance.js";
+import { int64s } from "../support/arrowColumns.js";
 
 const SECONDS = 4;
 /** First key of pylance. */
@@ -26,7 +27,7 @@ interface Outcome {
 const noChanges = (): Changes => ({ appended: [], deleted: [], updated: 0 });
 
 const row = (id: number): Table =>
-  new Table({ id: vectorFromArray([BigInt(id)], new Int64()), n: vectorFromArray([0n], new Int64()) });
+  new Table({ id: int64s([BigInt(id)]), n: int64s([0n]) });
 
 /** Does what `race` of `pylance_tables.py` does. */
 async function race({ namespace }: PylancePair, name: string, first: number): Promise<Outcome> {

@@ -1,82 +1,63 @@
 /** Types with a meaning of their own: JSON, bfloat16, extension types, dictionaries, and blobs, in both directions. */
 
-import {
-  Binary,
-  type DataType,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float16,
-  Float32,
-  Int8,
-  Int32,
-  Int64,
-  LargeBinary,
-  List,
-  Schema,
-  Struct,
-  Table,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { FILE_VERSIONS, type FileVersion } from "../support/interop.js";
 import { Exchange } from "./support/exchange.js";
 import { ITS_OWN_FAULT, MAJORS, openPair } from "./support/pylance.js";
+import { int32s } from "../support/arrowColumns.js";
 
 const extension = (name: string, metadata?: string): Map<string, string> =>
   new Map([
     ["ARROW:extension:name", name],
     ...(metadata === undefined ? [] : [["ARROW:extension:metadata", metadata] as const]),
   ]);
-const item = (type: DataType, metadata?: Map<string, string>) => new Field("item", type, true, metadata);
+const item = (type: arrow.DataType, metadata?: Map<string, string>) => new arrow.Field("item", type, true, metadata);
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 
 /** A field of each type, and values for it, which repeat. */
-const COLUMNS: readonly (readonly [Field, readonly unknown[]])[] = [
+const COLUMNS: readonly (readonly [arrow.Field, readonly unknown[]])[] = [
   [
-    new Field("uuid", new FixedSizeBinary(16), true, extension("arrow.uuid", "")),
+    new arrow.Field("uuid", new arrow.FixedSizeBinary(16), true, extension("arrow.uuid", "")),
     [new Uint8Array(16).fill(7), null, new Uint8Array(16).fill(255)],
   ],
-  [new Field("unknown", new Int32(), true, extension("some.number", "é")), [1, null, -5]],
+  [new arrow.Field("unknown", new arrow.Int32(), true, extension("some.number", "é")), [1, null, -5]],
   [
-    new Field("wkb", new Binary(), true, extension("geoarrow.wkb", '{"crs":"é"}')),
+    new arrow.Field("wkb", new arrow.Binary(), true, extension("geoarrow.wkb", '{"crs":"é"}')),
     [bytes(1, 2), null, bytes()],
   ],
   [
-    new Field(
+    new arrow.Field(
       "tensor",
-      new FixedSizeList(4, item(new Float32())),
+      new arrow.FixedSizeList(4, item(new arrow.Float32())),
       true,
       extension("arrow.fixed_shape_tensor", '{"shape":[2,2]}'),
     ),
     [[1, 2, 3, 4], null],
   ],
   [
-    new Field("bfloat16", new FixedSizeBinary(2), true, extension("lance.bfloat16", "")),
+    new arrow.Field("bfloat16", new arrow.FixedSizeBinary(2), true, extension("lance.bfloat16", "")),
     [bytes(0x80, 0x3f), null, bytes(0, 0xc0)],
   ],
   [
-    new Field(
+    new arrow.Field(
       "bfloat16Vector",
-      new FixedSizeList(2, item(new FixedSizeBinary(2), extension("lance.bfloat16", ""))),
+      new arrow.FixedSizeList(2, item(new arrow.FixedSizeBinary(2), extension("lance.bfloat16", ""))),
       true,
     ),
     [[bytes(0x80, 0x3f), bytes(0, 0x40)], null],
   ],
-  [new Field("float16Vector", new FixedSizeList(3, item(new Float16())), true), [[1, 2, -0.5], null]],
-  [new Field("codes", new Dictionary(new Utf8(), new Int8(), 101), true), ["red", null, "green", "red"]],
-  [new Field("wide", new Dictionary(new Int64(), new Int32(), 102), true), [7n, null, 2n ** 62n]],
+  [new arrow.Field("float16Vector", new arrow.FixedSizeList(3, item(new arrow.Float16())), true), [[1, 2, -0.5], null]],
+  [new arrow.Field("codes", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8(), 101), true), ["red", null, "green", "red"]],
+  [new arrow.Field("wide", new arrow.Dictionary(new arrow.Int64(), new arrow.Int32(), 102), true), [7n, null, 2n ** 62n]],
   [
-    new Field("nested", new Struct([new Field("inner", new Int32(), true, extension("in.ner", "i"))]), true),
+    new arrow.Field("nested", new arrow.Struct([new arrow.Field("inner", new arrow.Int32(), true, extension("in.ner", "i"))]), true),
     [{ inner: 1 }, { inner: null }],
   ],
   [
-    new Field(
+    new arrow.Field(
       "words",
-      new List(item(new Utf8(), extension("some.word", ""))),
+      new arrow.List(item(new arrow.Utf8(), extension("some.word", ""))),
       true,
       extension("some.words", ""),
     ),
@@ -86,18 +67,18 @@ const COLUMNS: readonly (readonly [Field, readonly unknown[]])[] = [
 
 const ROWS = 300;
 
-function rowsOf(columns: readonly (readonly [Field, readonly unknown[]])[]): Table {
+function rowsOf(columns: readonly (readonly [arrow.Field, readonly unknown[]])[]): arrow.Table {
   const vectors = columns.map(([{ name, type }, values]) => [
     name,
-    vectorFromArray(
+    arrow.vectorFromArray(
       Array.from({ length: ROWS }, (_, row) => values[row % values.length]),
       type,
     ),
   ]);
-  return new Table(new Schema(columns.map(([field]) => field)), Object.fromEntries(vectors));
+  return new arrow.Table(new arrow.Schema(columns.map(([field]) => field)), Object.fromEntries(vectors));
 }
 
-const JSON_FIELD = new Field("j", new Utf8(), true, extension("arrow.json", ""));
+const JSON_FIELD = new arrow.Field("j", new arrow.Utf8(), true, extension("arrow.json", ""));
 const DOCUMENTS = [
   '{"a":1,"b":[true,null,"x"],"c":{"d":-2.5}}',
   null,
@@ -111,7 +92,7 @@ const BLOBS = [
   {
     kind: "blobs of version 1",
     versions: ["2.0", "2.1"],
-    fieldOf: () => new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
+    fieldOf: () => new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
     wrap: (value: Uint8Array) => value,
     sizes: [5, 0, 64, null, 3000, 70_000, null, 1],
     largest: 300_000,
@@ -121,10 +102,10 @@ const BLOBS = [
     versions: ["2.2"],
     // Up to Lance 11, a range of a file beside the bytes belongs to the type.
     fieldOf: (major: number) => {
-      const members = [new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)];
-      const range = ["position", "size"].map((name) => new Field(name, new Uint64(), true));
-      const type = new Struct(major < 12 ? [...members, ...range] : members);
-      return new Field("b", type as DataType, true, extension("lance.blob.v2"));
+      const members = [new arrow.Field("data", new arrow.LargeBinary(), true), new arrow.Field("uri", new arrow.Utf8(), true)];
+      const range = ["position", "size"].map((name) => new arrow.Field(name, new arrow.Uint64(), true));
+      const type = new arrow.Struct(major < 12 ? [...members, ...range] : members);
+      return new arrow.Field("b", type as arrow.DataType, true, extension("lance.blob.v2"));
     },
     wrap: (data: Uint8Array) => ({ data, uri: null, position: null, size: null }),
     sizes: [5, 64, null, 70_000, 65_536, 65_537, null, 9],
@@ -158,7 +139,7 @@ describe.each(MAJORS)("pylance %i", (major) => {
       const rows = rowsOf([[JSON_FIELD, DOCUMENTS]]);
       if (by === "here") await pair.namespaces[version].createTable({ id: [name] }, rows);
       else await pair.there("write", name, rows, { data_storage_version: version });
-      const textsOf = (table: Table) => Array.from(table.getChild("j") ?? []);
+      const textsOf = (table: arrow.Table) => Array.from(table.getChild("j") ?? []);
       const here = textsOf(await pair.rowsHere(name));
       expect(textsOf(await pair.rowsThere(name))).toEqual(here);
       expect(here.map((text) => (text === null ? null : JSON.parse(text)))).toEqual(
@@ -176,9 +157,9 @@ describe.each(MAJORS)("pylance %i", (major) => {
       sizes.map((size, row) => (size === null ? null : blobOf(first + row, size)));
     const rowsFrom = (first: number) => {
       const field = fieldOf(major);
-      return new Table(new Schema([new Field("id", new Int32(), true), field]), {
-        id: vectorFromArray(ids(first), new Int32()),
-        b: vectorFromArray(
+      return new arrow.Table(new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true), field]), {
+        id: int32s(ids(first)),
+        b: arrow.vectorFromArray(
           bytesFrom(first).map((value) => (value === null ? null : wrap(value))),
           field.type,
         ),

@@ -1,25 +1,5 @@
 import { join } from "node:path";
-import {
-  Bool,
-  type Data,
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int8,
-  Int16,
-  Int32,
-  makeData,
-  Null,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { allTypesSpec, type ColumnSpec, makeTable, Random, TYPE_NAMES } from "../support/generators.js";
@@ -35,8 +15,8 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
   });
 
   /** Replaces the reference's file by ours, with other rows; all the ways to read give our rows. */
-  async function expectReadable(name: string, theirs: Table, ours: Table): Promise<void> {
-    await reference.createTable(uri, name, tableToIPC(theirs, "stream"), { dataStorageVersion: version });
+  async function expectReadable(name: string, theirs: arrow.Table, ours: arrow.Table): Promise<void> {
+    await reference.createTable(uri, name, arrow.tableToIPC(theirs, "stream"), { dataStorageVersion: version });
     await swapDataFile(disk, join(uri, `${name}.lance`), ours, version);
     compareTables(ours, await reference.readTable(uri, name), { metadata: false });
     const half = Math.floor(ours.numRows / 2);
@@ -47,7 +27,7 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
     const offsets = Array.from({ length: count }, (_, index) => Math.floor((index * ours.numRows) / count));
     const batch = ours.batches[0];
     const expected = offsets.map((offset) => batch.slice(offset, offset + 1));
-    compareTables(new Table(ours.schema, expected), await reference.takeRows(uri, name, offsets), {
+    compareTables(new arrow.Table(ours.schema, expected), await reference.takeRows(uri, name, offsets), {
       metadata: false,
     });
   }
@@ -82,10 +62,10 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
     const make = (seed: number) => {
       const pick = (words: readonly (string | null)[]) =>
         Array.from({ length: 2500 }, (_, row) => words[(row * seed) % words.length]);
-      return new Table({
-        plain: vectorFromArray(pick(["red", "green", "blue"]), new Dictionary(new Utf8(), new Int32())),
-        nulls: vectorFromArray(pick(["red", null, "blue", ""]), new Dictionary(new Utf8(), new Int8())),
-        wide: vectorFromArray(pick(["a", "b", "c", null]), new Dictionary(new Utf8(), new Int16())),
+      return new arrow.Table({
+        plain: arrow.vectorFromArray(pick(["red", "green", "blue"]), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
+        nulls: arrow.vectorFromArray(pick(["red", null, "blue", ""]), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
+        wide: arrow.vectorFromArray(pick(["a", "b", "c", null]), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int16())),
       });
     };
     await expectReadable("dictionaries", make(7), make(5));
@@ -103,27 +83,27 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
       const nulls = (count: number, some: boolean) =>
         some ? { nullBitmap: bytes(Math.ceil(count / 8)), nullCount: -1 } : { nullCount: 0 };
       const floats = (outer: number, inner: number, some: boolean) => {
-        const items = makeData({
-          type: new Float32(),
+        const items = arrow.makeData({
+          type: new arrow.Float32(),
           length: rows * outer * inner,
           data: Float32Array.from({ length: rows * outer * inner }, () => random.next()),
           ...nulls(rows * outer * inner, some),
         });
-        const list = new FixedSizeList(inner, new Field("item", new Float32(), true));
-        const lists = makeData({
+        const list = new arrow.FixedSizeList(inner, new arrow.Field("item", new arrow.Float32(), true));
+        const lists = arrow.makeData({
           type: list,
           length: rows * outer,
           child: items,
           ...nulls(rows * outer, some),
         });
-        const type = new FixedSizeList(outer, new Field("item", list, true));
-        return makeData({ type, length: rows, child: lists, ...nulls(rows, some) });
+        const type = new arrow.FixedSizeList(outer, new arrow.Field("item", list, true));
+        return arrow.makeData({ type, length: rows, child: lists, ...nulls(rows, some) });
       };
       const bits = (some: boolean) => {
         const data = bytes(Math.ceil((rows * 9) / 8));
-        const items = makeData({ type: new Bool(), length: rows * 9, data, ...nulls(rows * 9, some) });
-        const type = new FixedSizeList(9, new Field("item", new Bool(), true));
-        return makeData({ type, length: rows, child: items, ...nulls(rows, some) });
+        const items = arrow.makeData({ type: new arrow.Bool(), length: rows * 9, data, ...nulls(rows * 9, some) });
+        const type = new arrow.FixedSizeList(9, new arrow.Field("item", new arrow.Bool(), true));
+        return arrow.makeData({ type, length: rows, child: items, ...nulls(rows, some) });
       };
       const columns = {
         small: floats(2, 3, false),
@@ -132,17 +112,17 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
         largeNulls: floats(5, 50, true),
         bits: bits(false),
         bitsNulls: bits(true),
-        nothing: makeData({ type: new Null(), length: rows }),
+        nothing: arrow.makeData({ type: new arrow.Null(), length: rows }),
       };
-      const schema = new Schema(
-        Object.entries(columns).map(([name, data]) => new Field(name, data.type, true)),
+      const schema = new arrow.Schema(
+        Object.entries(columns).map(([name, data]) => new arrow.Field(name, data.type, true)),
       );
-      const children: Data[] = Object.values(columns);
-      return new Table(
+      const children: arrow.Data[] = Object.values(columns);
+      return new arrow.Table(
         schema,
-        new RecordBatch(
+        new arrow.RecordBatch(
           schema,
-          makeData({ type: new Struct(schema.fields), length: rows, nullCount: 0, children }),
+          arrow.makeData({ type: new arrow.Struct(schema.fields), length: rows, nullCount: 0, children }),
         ),
       );
     };
@@ -164,7 +144,7 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
     expect(await reference.countRows(uri, "filters", `a = ${ours.getChild("a")!.get(777)}`)).toBe(1);
     await reference.deleteRows(uri, "filters", "b < 0");
     expect(await reference.countRows(uri, "filters")).toBe(20_000 - negative);
-    const left = tableFromIPC(await reference.readTable(uri, "filters", { columns: ["b"] }));
+    const left = arrow.tableFromIPC(await reference.readTable(uri, "filters", { columns: ["b"] }));
     expect([...left.getChild("b")!.toArray()]).toEqual([...values].filter((value) => value >= 0));
   });
 });

@@ -2,17 +2,7 @@
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  Int64,
-  Table,
-  tableFromIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import { Field, FixedSizeList, Float32, Int64, Table, tableFromIPC, Utf8 } from "apache-arrow";
 import {
   DirectoryNamespace,
   type DirectoryNamespaceOptions,
@@ -26,6 +16,7 @@ import {
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s, utf8s } from "../support/arrowColumns.js";
 
 let root: string;
 const opened: DirectoryNamespace[] = [];
@@ -46,11 +37,8 @@ const ID = { id: ["t"] };
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
 const rows = (from: number, count: number): Table =>
   new Table({
-    n: vectorFromArray(numbers(from, count), new Int32()),
-    s: vectorFromArray(
-      numbers(from, count).map((n) => `row ${n}`),
-      new Utf8(),
-    ),
+    n: int32s(numbers(from, count)),
+    s: utf8s(numbers(from, count).map((n) => `row ${n}`)),
   });
 
 function doubling(change: Partial<Record<string, unknown>> = {}) {
@@ -151,8 +139,8 @@ describe("a column of a function", () => {
     await ns.mergeInsertIntoTable(
       { ...ID, on: "s", whenMatchedUpdateAll: true },
       new Table({
-        s: vectorFromArray(["row 9"], new Utf8()),
-        n: vectorFromArray([1009], new Int32()),
+        s: utf8s(["row 9"]),
+        n: int32s([1009]),
       }),
     );
     expect((await stale(ns)).staleRows).toBe(52);
@@ -393,7 +381,7 @@ describe("a backfill that can't be", () => {
       (given: number[]) => given.map((number) => `no ${number}`),
       /^function double, fragment 0, row 0, result: the text "no 0"/,
     ],
-    ["a vector of another type", (given: number[]) => vectorFromArray(given, new Int32()), /int32.*int64/],
+    ["a vector of another type", (given: number[]) => int32s(given), /int32.*int64/],
     ["nothing", () => undefined, /undefined/],
     ["a null", (given: number[]) => given.map(() => null), /null was returned/],
     [

@@ -5,25 +5,14 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  Field,
-  Int32,
-  LargeBinary,
-  List,
-  type RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s, largeBinaries } from "../support/arrowColumns.js";
 
 const BLOB = new Map([["lance-encoding:blob", "true"]]);
 const VERSIONS = ["2.0", "2.1"] as const;
@@ -52,17 +41,14 @@ function blob(row: number, size = SIZES[row % SIZES.length]!): Uint8Array {
 const blobs = (count: number, first = 0): (Uint8Array | null)[] =>
   Array.from({ length: count }, (_, row) => ((row + first) % 3 === 1 ? null : blob(row + first)));
 
-function tableOf(values: (Uint8Array | null)[], nullable = true): Table {
-  const schema = new Schema([
-    new Field("id", new Int32(), true),
-    new Field("b", new LargeBinary(), nullable, BLOB),
+function tableOf(values: (Uint8Array | null)[], nullable = true): arrow.Table {
+  const schema = new arrow.Schema([
+    new arrow.Field("id", new arrow.Int32(), true),
+    new arrow.Field("b", new arrow.LargeBinary(), nullable, BLOB),
   ]);
-  return new Table(schema, {
-    id: vectorFromArray(
-      values.map((_, row) => row),
-      new Int32(),
-    ),
-    b: vectorFromArray(values, new LargeBinary()),
+  return new arrow.Table(schema, {
+    id: int32s(values.map((_, row) => row)),
+    b: largeBinaries(values),
   });
 }
 
@@ -95,7 +81,7 @@ async function describedValues(
     if (size === 0n) expect(position).toBe(0n);
     return new Uint8Array(bytes.subarray(Number(position), Number(position + size)));
   };
-  const rows = tableFromIPC(await reference.readTable(root, name)).toArray();
+  const rows = arrow.tableFromIPC(await reference.readTable(root, name)).toArray();
   const values = rows.map((row) => {
     const found = pick(row) as Description | null | Iterable<Description | null>;
     return found !== null && Symbol.iterator in found && !("position" in found)
@@ -120,7 +106,7 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     const expected = tableOf(values, nullable);
     const [ours, theirs] = [freshName(), freshName()];
     await namespace().createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected), { dataStorageVersion: version });
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
       compareTables(expected, await namespace().table([name]).scan().toArrow());
       if (count > 0) expect(await describedValues(name, version)).toEqual(hex(values));
@@ -135,7 +121,7 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     const expected = tableOf([null, null, null]);
     const [ours, theirs] = [freshName(), freshName()];
     await namespace().createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected), { dataStorageVersion: version });
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
     compareTables(expected, await namespace().table([ours]).scan().toArrow());
     compareTables(expected, await namespace().table([theirs]).scan().toArrow());
     expect(await describedValues(ours, version)).toEqual([null, null, null]);
@@ -148,8 +134,8 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     await namespace().createTable({ id: [name] }, [
       ...tables[0]!.slice(0, 13).batches,
       ...tables[0]!.slice(13).batches,
-    ] as RecordBatch[]);
-    await reference.appendTable(root, name, tableToIPC(tables[1]!));
+    ] as arrow.RecordBatch[]);
+    await reference.appendTable(root, name, arrow.tableToIPC(tables[1]!));
     await namespace().insertIntoTable({ id: [name] }, tables[2]!);
     const all = parts.flat();
     const scanned = await namespace()
@@ -172,15 +158,15 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
   });
 
   it("in structs", async () => {
-    const type = new Struct([
-      new Field("b", new LargeBinary(), true, BLOB),
-      new Field("x", new Int32(), true),
+    const type = new arrow.Struct([
+      new arrow.Field("b", new arrow.LargeBinary(), true, BLOB),
+      new arrow.Field("x", new arrow.Int32(), true),
     ]);
     const rows = blobs(200).map((b, x) => (version === "2.1" && x % 7 === 5 ? null : { b, x }));
-    const expected = new Table(new Schema([new Field("s", type, true)]), { s: vectorFromArray(rows, type) });
+    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), { s: arrow.vectorFromArray(rows, type) });
     const [ours, theirs] = [freshName(), freshName()];
     await namespace().createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected), { dataStorageVersion: version });
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
       compareTables(expected, await namespace().table([name]).scan().toArrow());
       const values = await describedValues(name, version, ({ s }) => (s as { b: unknown } | null)?.b ?? null);
@@ -193,16 +179,16 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
   });
 
   it("in lists", async () => {
-    const type = new List(new Field("item", new LargeBinary(), true, BLOB));
+    const type = new arrow.List(new arrow.Field("item", new arrow.LargeBinary(), true, BLOB));
     const rows = [[blob(0), blob(2)], null, [], [null, blob(1, 0)], [blob(6)]];
-    const expected = new Table(new Schema([new Field("l", type, true)]), { l: vectorFromArray(rows, type) });
+    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("l", type, true)]), { l: arrow.vectorFromArray(rows, type) });
     const [ours, theirs] = [freshName(), freshName()];
     if (version === "2.1") {
       await expect(namespace().createTable({ id: [ours] }, expected)).rejects.toThrow(UnsupportedError);
       return;
     }
     await namespace().createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected), { dataStorageVersion: version });
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
       compareTables(expected, await namespace().table([name]).scan().toArrow());
       expect(await describedValues(name, version, ({ l }) => l)).toEqual(hex(rows));
@@ -254,7 +240,7 @@ it("are refused by version 2.2, here as there", async () => {
   const table = tableOf(blobs(3));
   const other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
   await expect(other.createTable({ id: ["v22"] }, table)).rejects.toThrow(UnsupportedError);
-  await expect(reference.createTable(root, "v22", tableToIPC(table))).rejects.toThrow(/[Ll]egacy blob/);
+  await expect(reference.createTable(root, "v22", arrow.tableToIPC(table))).rejects.toThrow(/[Ll]egacy blob/);
   expect(await other.table(["v22"]).exists()).toBe(false);
   await other.close();
 });

@@ -5,26 +5,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  Binary,
-  type DataType,
-  Field,
-  FixedSizeList,
-  Int32,
-  LargeBinary,
-  LargeUtf8,
-  List,
-  Map_,
-  type RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import {
   DirectoryNamespace,
@@ -38,11 +19,12 @@ import { countingDisk } from "../support/countingDisk.js";
 import { runsOf } from "../support/effort.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
-const DATA = new Field("data", new LargeBinary(), true);
-const URI = new Field("uri", new Utf8(), true);
-const RANGE = [new Field("position", new Uint64(), true), new Field("size", new Uint64(), true)];
-const BLOB = new Struct([DATA, URI]);
+const DATA = new arrow.Field("data", new arrow.LargeBinary(), true);
+const URI = new arrow.Field("uri", new arrow.Utf8(), true);
+const RANGE = [new arrow.Field("position", new arrow.Uint64(), true), new arrow.Field("size", new arrow.Uint64(), true)];
+const BLOB = new arrow.Struct([DATA, URI]);
 const INLINE = "lance-encoding:blob-inline-size-threshold";
 const SHARED = "lance-encoding:blob-dedicated-size-threshold";
 const SIDE_FILE = "lance-encoding:blob-pack-file-size-threshold";
@@ -64,8 +46,8 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-const blobField = (more: Record<string, string> = {}, type: DataType = BLOB, nullable = true): Field =>
-  new Field(
+const blobField = (more: Record<string, string> = {}, type: arrow.DataType = BLOB, nullable = true): arrow.Field =>
+  new arrow.Field(
     "b",
     type,
     nullable,
@@ -81,9 +63,9 @@ function bytesOf(row: number, size: number): Uint8Array {
 const struct = (row: number, size: number | null) =>
   size === null ? null : { data: bytesOf(row, size), uri: null };
 
-const tableOf = (sizes: readonly (number | null)[], field = blobField(), firstRow = 0): Table =>
-  new Table(new Schema([field]), {
-    b: vectorFromArray(
+const tableOf = (sizes: readonly (number | null)[], field = blobField(), firstRow = 0): arrow.Table =>
+  new arrow.Table(new arrow.Schema([field]), {
+    b: arrow.vectorFromArray(
       sizes.map((size, row) => struct(row + firstRow, size)),
       BLOB,
     ),
@@ -105,7 +87,7 @@ async function placement(name: string): Promise<{ sideFiles: unknown; descriptor
         .sort()
         .map((file) => [file, readFileSync(join(data, entry.name, file)).toString("hex")]),
     );
-  const described = tableFromIPC(await reference.readTable(root, name)).toArray();
+  const described = arrow.tableFromIPC(await reference.readTable(root, name)).toArray();
   return { sideFiles, descriptors: described.map((row) => JSON.stringify(row, plain)) };
 }
 
@@ -116,7 +98,7 @@ describe("what the reference writes is read", () => {
     const name = freshName();
     const table = namespace.table([name]);
     const expected = tableOf(SIZES);
-    await reference.createTable(root, name, tableToIPC(expected));
+    await reference.createTable(root, name, arrow.tableToIPC(expected));
     compareTables(expected, await table.scan().toArrow());
     compareTables(expected.slice(3, 6), await table.take([3, 4, 5]));
     disk.reset();
@@ -133,8 +115,8 @@ describe("what the reference writes is read", () => {
 
   it.each([[[null, null]], [[7]], [[7, 7, 7]]])("sizes %j", async (sizes) => {
     const name = freshName();
-    await reference.createTable(root, name, tableToIPC(tableOf(sizes)));
-    await reference.appendTable(root, name, tableToIPC(tableOf(sizes)));
+    await reference.createTable(root, name, arrow.tableToIPC(tableOf(sizes)));
+    await reference.appendTable(root, name, arrow.tableToIPC(tableOf(sizes)));
     const expected = tableOf(sizes);
     compareTables(expected.concat(expected), await namespace.table([name]).scan().toArrow());
   });
@@ -154,7 +136,7 @@ describe("what is written here", () => {
     const expected = tableOf(sizes, blobField(bounds, BLOB, nullable));
     const [ours, theirs] = [freshName(), freshName()];
     await namespace.createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected));
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected));
     expect(await placement(ours)).toEqual(await placement(theirs));
     expect(await reference.schemaJson(root, ours)).toEqual(await reference.schemaJson(root, theirs));
     for (const name of [ours, theirs]) {
@@ -165,17 +147,17 @@ describe("what is written here", () => {
   });
 
   it("two columns share side files, as in the reference's files", async () => {
-    const c = new Field("c", BLOB, true, new Map([["ARROW:extension:name", "lance.blob.v2"]]));
-    const id = new Field("id", new Int32(), true);
+    const c = new arrow.Field("c", BLOB, true, new Map([["ARROW:extension:name", "lance.blob.v2"]]));
+    const id = new arrow.Field("id", new arrow.Int32(), true);
     const b = blobField(SMALL);
-    const expected = new Table(new Schema([b, id, c]), {
-      b: vectorFromArray([struct(0, 11), struct(1, 25), struct(2, 3), null], BLOB),
-      id: vectorFromArray([1, 2, 3, 4], new Int32()),
-      c: vectorFromArray([struct(4, 70_000), null, struct(5, 8), struct(6, 70_001)], BLOB),
+    const expected = new arrow.Table(new arrow.Schema([b, id, c]), {
+      b: arrow.vectorFromArray([struct(0, 11), struct(1, 25), struct(2, 3), null], BLOB),
+      id: int32s([1, 2, 3, 4]),
+      c: arrow.vectorFromArray([struct(4, 70_000), null, struct(5, 8), struct(6, 70_001)], BLOB),
     });
     const [ours, theirs] = [freshName(), freshName()];
     await namespace.createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected));
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected));
     expect(await placement(ours)).toEqual(await placement(theirs));
     compareTables(expected, await namespace.table([ours]).scan().toArrow());
   });
@@ -185,7 +167,7 @@ describe("what is written here", () => {
     await namespace.createTable({ id: [name] }, tableOf([3]).slice(0, 0));
     expect(await namespace.table([name]).countRows()).toBe(0);
     expect(await reference.fetchBlobs(root, name, "b")).toEqual([]);
-    await reference.appendTable(root, name, tableToIPC(tableOf([3])));
+    await reference.appendTable(root, name, arrow.tableToIPC(tableOf([3])));
     compareTables(tableOf([3]), await namespace.table([name]).scan().toArrow());
   });
 
@@ -197,10 +179,10 @@ describe("what is written here", () => {
     await namespace.createTable({ id: [name] }, [
       ...parts[0]!.slice(0, 4).batches,
       ...parts[0]!.slice(4).batches,
-    ] as RecordBatch[]);
-    await reference.appendTable(root, name, tableToIPC(parts[1]!));
+    ] as arrow.RecordBatch[]);
+    await reference.appendTable(root, name, arrow.tableToIPC(parts[1]!));
     await namespace.insertIntoTable({ id: [name] }, parts[2]!);
-    await reference.appendTable(root, name, tableToIPC(parts[3]!));
+    await reference.appendTable(root, name, arrow.tableToIPC(parts[3]!));
     const all = parts[0]!.concat(parts[1]!, parts[2]!, parts[3]!);
     compareTables(all, await namespace.table([name]).scan().toArrow());
     const sizes = parts.flatMap(() => SMALL_SIZES);
@@ -213,7 +195,7 @@ describe("what is written here", () => {
     expect(hex(await Promise.all(lazy.map((value) => value!.read())))).toEqual(left);
     await namespace.insertIntoTable({ id: [name], mode: "Overwrite" }, parts[1]!);
     compareTables(parts[1]!, await namespace.table([name]).scan().toArrow());
-    await reference.overwriteTable(root, name, tableToIPC(parts[3]!));
+    await reference.overwriteTable(root, name, arrow.tableToIPC(parts[3]!));
     compareTables(parts[3]!, await namespace.table([name]).scan().toArrow());
   });
 
@@ -225,13 +207,13 @@ describe("what is written here", () => {
         const [drawnSizes, inline, shared, sideFile, batchRows] = drawn;
         const bounds = { [INLINE]: `${inline}`, [SHARED]: `${shared}`, [SIDE_FILE]: `${sideFile}` };
         const expected = tableOf(drawnSizes, blobField(bounds));
-        const batches: RecordBatch[] = [];
+        const batches: arrow.RecordBatch[] = [];
         for (let row = 0; row < drawnSizes.length; row += batchRows) {
           batches.push(...expected.slice(row, row + batchRows).batches);
         }
         const [ours, theirs] = [freshName(), freshName()];
         await namespace.createTable({ id: [ours] }, batches);
-        await reference.createTable(root, theirs, tableToIPC(expected));
+        await reference.createTable(root, theirs, arrow.tableToIPC(expected));
         for (const name of [ours, theirs]) {
           compareTables(expected, await namespace.table([name]).scan().toArrow());
           expect(hex(await reference.fetchBlobs(root, name, "b"))).toEqual(expectedBytes(drawnSizes));
@@ -244,7 +226,7 @@ describe("what is written here", () => {
 });
 
 describe("rows come", () => {
-  const appended = async (rows: Table, base = tableOf([5])): Promise<Table> => {
+  const appended = async (rows: arrow.Table, base = tableOf([5])): Promise<arrow.Table> => {
     const name = freshName();
     await namespace.createTable({ id: [name] }, base);
     await namespace.insertIntoTable({ id: [name] }, rows);
@@ -255,47 +237,47 @@ describe("rows come", () => {
     );
     return read.slice(base.numRows);
   };
-  const only = (type: DataType, rows: unknown[]) =>
-    new Table(new Schema([new Field("b", type, true)]), { b: vectorFromArray(rows as never[], type) });
+  const only = (type: arrow.DataType, rows: unknown[]) =>
+    new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), { b: arrow.vectorFromArray(rows as never[], type) });
 
   it("without the extension, and take on the bounds of the table", async () => {
-    const read = await appended(tableOf([100], new Field("b", BLOB, true)), tableOf([5], blobField(SMALL)));
+    const read = await appended(tableOf([100], new arrow.Field("b", BLOB, true)), tableOf([5], blobField(SMALL)));
     compareTables(tableOf([100], blobField(SMALL)), read);
   });
 
   it("with members in another order, or without a uri", async () => {
-    const swapped = new Struct([URI, DATA]);
+    const swapped = new arrow.Struct([URI, DATA]);
     compareTables(tableOf([70_000, null]), await appended(only(swapped, [struct(0, 70_000), null])));
-    const alone = new Struct([DATA]);
+    const alone = new arrow.Struct([DATA]);
     compareTables(tableOf([7, null]), await appended(only(alone, [{ data: bytesOf(0, 7) }, null])));
   });
 
   it.each([
-    ["large_binary", new LargeBinary()],
-    ["binary", new Binary()],
+    ["large_binary", new arrow.LargeBinary()],
+    ["binary", new arrow.Binary()],
   ])("as values of type %s", async (_, type) => {
     const rows = only(type, [bytesOf(0, 70_000), null, bytesOf(2, 0), bytesOf(3, 9)]);
     compareTables(tableOf([70_000, null, 0, 9]), await appended(rows));
   });
 
   it("without the column, where it is nullable", async () => {
-    const id = new Field("id", new Int32(), true);
-    const ids = vectorFromArray([1], new Int32());
-    const base = new Table(new Schema([blobField(), id]), {
-      b: vectorFromArray([struct(0, 5)], BLOB),
+    const id = new arrow.Field("id", new arrow.Int32(), true);
+    const ids = int32s([1]);
+    const base = new arrow.Table(new arrow.Schema([blobField(), id]), {
+      b: arrow.vectorFromArray([struct(0, 5)], BLOB),
       id: ids,
     });
-    const read = await appended(new Table(new Schema([id]), { id: ids }), base);
+    const read = await appended(new arrow.Table(new arrow.Schema([id]), { id: ids }), base);
     expect(read.toArray().map((row) => row.toJSON())).toEqual([{ b: null, id: 1 }]);
   });
 
   it("with a range of the uri, of which the table has none", async () => {
-    const type = new Struct([DATA, URI, ...RANGE]);
+    const type = new arrow.Struct([DATA, URI, ...RANGE]);
     const rows = [{ data: bytesOf(0, 70_000), uri: null, position: null, size: null }, null];
-    const expected = new Table(new Schema([blobField({}, type)]), { b: vectorFromArray(rows, type) });
+    const expected = new arrow.Table(new arrow.Schema([blobField({}, type)]), { b: arrow.vectorFromArray(rows, type) });
     const [ours, theirs] = [freshName(), freshName()];
     await namespace.createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected));
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected));
     expect(await placement(ours)).toEqual(await placement(theirs));
     for (const name of [ours, theirs]) {
       compareTables(expected, await namespace.table([name]).scan().toArrow());
@@ -306,24 +288,24 @@ describe("rows come", () => {
 });
 
 describe("in other columns", () => {
-  const inner = new Field("v", BLOB, true, blobField(SMALL).metadata);
-  const member = new Struct([new Field("x", new Int32(), true), inner]);
-  const item = new Field("item", BLOB, true, blobField(SMALL).metadata);
+  const inner = new arrow.Field("v", BLOB, true, blobField(SMALL).metadata);
+  const member = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true), inner]);
+  const item = new arrow.Field("item", BLOB, true, blobField(SMALL).metadata);
 
-  it.each<[string, DataType, unknown[]]>([
+  it.each<[string, arrow.DataType, unknown[]]>([
     ["structs", member, [{ x: 1, v: struct(0, 15) }, { x: 2, v: null }, null, { x: 3, v: struct(3, 70) }]],
-    ["lists", new List(item), [[struct(0, 15), null], null, [], [struct(3, 3)]]],
+    ["lists", new arrow.List(item), [[struct(0, 15), null], null, [], [struct(3, 3)]]],
     [
       "lists of structs",
-      new List(new Field("item", member, true)),
+      new arrow.List(new arrow.Field("item", member, true)),
       [[{ x: 1, v: struct(0, 15) }, null], null, [], [{ x: 4, v: struct(1, 30) }]],
     ],
   ])("%s", async (_, type, rows) => {
-    const schema = new Schema([new Field("b", type, true)]);
-    const expected = new Table(schema, { b: vectorFromArray(rows as never[], type) });
+    const schema = new arrow.Schema([new arrow.Field("b", type, true)]);
+    const expected = new arrow.Table(schema, { b: arrow.vectorFromArray(rows as never[], type) });
     const [ours, theirs] = [freshName(), freshName()];
     await namespace.createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, tableToIPC(expected));
+    await reference.createTable(root, theirs, arrow.tableToIPC(expected));
     expect(await placement(ours)).toEqual(await placement(theirs));
     for (const name of [ours, theirs]) {
       compareTables(expected, await namespace.table([name]).scan().toArrow());
@@ -334,10 +316,10 @@ describe("in other columns", () => {
 
   it("structs that lack them are given nulls", async () => {
     const name = freshName();
-    const table = (type: DataType, rows: unknown[]) =>
-      new Table(new Schema([new Field("b", type, true)]), { b: vectorFromArray(rows as never[], type) });
+    const table = (type: arrow.DataType, rows: unknown[]) =>
+      new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), { b: arrow.vectorFromArray(rows as never[], type) });
     await namespace.createTable({ id: [name] }, table(member, [{ x: 1, v: struct(0, 15) }]));
-    const lacking = new Struct([new Field("x", new Int32(), true)]);
+    const lacking = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true)]);
     await namespace.insertIntoTable({ id: [name] }, table(lacking, [{ x: 2 }, null]));
     const expected = table(member, [{ x: 1, v: struct(0, 15) }, { x: 2, v: null }, null]);
     compareTables(expected, await namespace.table([name]).scan().toArrow());
@@ -345,14 +327,14 @@ describe("in other columns", () => {
   });
 
   it("maps and fixed-size lists are refused, as the reference does", async () => {
-    const entries = new Struct([
-      new Field("key", new Utf8(), false),
-      new Field("value", BLOB, true, item.metadata),
+    const entries = new arrow.Struct([
+      new arrow.Field("key", new arrow.Utf8(), false),
+      new arrow.Field("value", BLOB, true, item.metadata),
     ]);
-    const types = [new Map_(new Field("entries", entries, false) as never), new FixedSizeList(2, item)];
+    const types = [new arrow.Map_(new arrow.Field("entries", entries, false) as never), new arrow.FixedSizeList(2, item)];
     for (const type of types) {
       const rows = [null];
-      const table = new Table(new Schema([new Field("b", type, true)]), { b: vectorFromArray(rows, type) });
+      const table = new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), { b: arrow.vectorFromArray(rows, type) });
       const create = namespace.createTable({ id: [freshName()] }, table);
       await expect(create).rejects.toThrow(UnsupportedError);
     }
@@ -362,15 +344,15 @@ describe("in other columns", () => {
 describe("what is read", () => {
   it("are no side files where other columns are asked for, and of a value its own bytes", async () => {
     const name = freshName();
-    const id = new Field("id", new Int32(), true);
+    const id = new arrow.Field("id", new arrow.Int32(), true);
     const rows = Array.from({ length: 40 }, (_, row) =>
       struct(row, row % 8 === 7 ? 4_200_000 : 70_000 + row),
     );
     await namespace.createTable(
       { id: [name] },
-      new Table(new Schema([id, blobField()]), {
-        id: vectorFromArray([...rows.keys()], new Int32()),
-        b: vectorFromArray(rows, BLOB),
+      new arrow.Table(new arrow.Schema([id, blobField()]), {
+        id: int32s([...rows.keys()]),
+        b: arrow.vectorFromArray(rows, BLOB),
       }),
     );
     const table = namespace.table([name]);
@@ -417,9 +399,9 @@ describe("side files", () => {
       await namespace.insertIntoTable({ id: [name], mode: "Overwrite" }, second!);
       await namespace.insertIntoTable({ id: [name] }, third!);
     } else {
-      await reference.createTable(root, name, tableToIPC(first!));
-      await reference.overwriteTable(root, name, tableToIPC(second!));
-      await reference.appendTable(root, name, tableToIPC(third!));
+      await reference.createTable(root, name, arrow.tableToIPC(first!));
+      await reference.overwriteTable(root, name, arrow.tableToIPC(second!));
+      await reference.appendTable(root, name, arrow.tableToIPC(third!));
     }
     await namespace.createTableTag({ id: [name], tag: "kept", version: 1 });
     const before = readdirSync(join(root, `${name}.lance`, "data"), { recursive: true }).sort();
@@ -441,7 +423,7 @@ describe("side files", () => {
     const name = freshName();
     const parts = [0, 1, 2].map((part) => tableOf(SMALL_SIZES, blobField(SMALL), part * SMALL_SIZES.length));
     await namespace.createTable({ id: [name] }, parts[0]!);
-    await reference.appendTable(root, name, tableToIPC(parts[1]!));
+    await reference.appendTable(root, name, arrow.tableToIPC(parts[1]!));
     await namespace.insertIntoTable({ id: [name] }, parts[2]!);
     await namespace.optimizeTable({ id: [name] });
     expect(stems(name, true)).toHaveLength(4);
@@ -485,7 +467,7 @@ describe("columns of blobs are changed", () => {
     await namespace.updateFieldMetadata({ ...id, updates: [{ path: "c", metadata: { [INLINE]: "1000" } }] });
     // Values that need a side file by the old bounds need one by the new ones only if they may not share it.
     const more = tableOf([15, 30], blobField(), SMALL_SIZES.length);
-    const renamed = new Table({ c: more.getChild("b")! });
+    const renamed = new arrow.Table({ c: more.getChild("b")! });
     await namespace.insertIntoTable(id, renamed);
     const { descriptors } = await placement(name);
     expect((descriptors as string[]).slice(-2).map((row) => JSON.parse(row).c.kind)).toEqual([0, 2]);
@@ -495,12 +477,12 @@ describe("columns of blobs are changed", () => {
     expect(hex(Array.from(read, (row) => row && (row.data as Uint8Array)))).toEqual(expected);
     await namespace.alterTableDropColumns({ ...id, columns: ["c"] });
     expect((await namespace.table([name]).scan().toArrow()).schema.names).toEqual(["n"]);
-    expect(tableFromIPC(await reference.readTable(root, name)).schema.names).toEqual(["n"]);
+    expect(arrow.tableFromIPC(await reference.readTable(root, name)).schema.names).toEqual(["n"]);
   });
 });
 
 describe("is refused, and nothing is left:", () => {
-  const refused = async (table: Table, error: new (...args: never[]) => Error): Promise<void> => {
+  const refused = async (table: arrow.Table, error: new (...args: never[]) => Error): Promise<void> => {
     const name = freshName();
     await expect(namespace.createTable({ id: [name] }, table)).rejects.toThrow(error);
     expect(readdirSync(root)).not.toContain(`${name}.lance`);
@@ -514,8 +496,8 @@ describe("is refused, and nothing is left:", () => {
     expect(readdirSync(data, { recursive: true })).toEqual(before);
     compareTables(kept, await namespace.table([name]).scan().toArrow());
   };
-  const rowsOf = (rows: unknown[], type: DataType = BLOB) =>
-    new Table(new Schema([blobField({}, type)]), { b: vectorFromArray(rows as never[], type) });
+  const rowsOf = (rows: unknown[], type: arrow.DataType = BLOB) =>
+    new arrow.Table(new arrow.Schema([blobField({}, type)]), { b: arrow.vectorFromArray(rows as never[], type) });
   const good = struct(0, 70_000);
 
   it("a blob of neither data nor uri, or of both", async () => {
@@ -529,7 +511,7 @@ describe("is refused, and nothing is left:", () => {
 
   it("a range of a value that is in the table", async () => {
     const rows = [{ data: bytesOf(0, 9), uri: null, position: 1n, size: 2n }];
-    await refused(rowsOf(rows, new Struct([DATA, URI, ...RANGE])), InvalidInputError);
+    await refused(rowsOf(rows, new arrow.Struct([DATA, URI, ...RANGE])), InvalidInputError);
   });
 
   it("a null in a column without", async () => {
@@ -537,17 +519,17 @@ describe("is refused, and nothing is left:", () => {
   });
 
   it.each([
-    ["values alone", new LargeBinary()],
-    ["no uri", new Struct([DATA])],
-    ["another order", new Struct([URI, DATA])],
-    ["other types", new Struct([DATA, new Field("uri", new LargeUtf8(), true)])],
-    ["non-null data", new Struct([new Field("data", new LargeBinary(), false), URI])],
-    ["a member more", new Struct([DATA, URI, new Field("x", new Utf8(), true)])],
+    ["values alone", new arrow.LargeBinary()],
+    ["no uri", new arrow.Struct([DATA])],
+    ["another order", new arrow.Struct([URI, DATA])],
+    ["other types", new arrow.Struct([DATA, new arrow.Field("uri", new arrow.LargeUtf8(), true)])],
+    ["non-null data", new arrow.Struct([new arrow.Field("data", new arrow.LargeBinary(), false), URI])],
+    ["a member more", new arrow.Struct([DATA, URI, new arrow.Field("x", new arrow.Utf8(), true)])],
   ])("a new column of another shape: %s", async (_, type) => {
     const name = freshName();
-    const table = new Table(new Schema([blobField({}, type)]), { b: vectorFromArray([null], type) });
+    const table = new arrow.Table(new arrow.Schema([blobField({}, type)]), { b: arrow.vectorFromArray([null], type) });
     await expect(namespace.createTable({ id: [name] }, table)).rejects.toThrow(UnsupportedError);
-    await expect(reference.createTable(root, name, tableToIPC(table))).rejects.toThrow(/Blob v2/);
+    await expect(reference.createTable(root, name, arrow.tableToIPC(table))).rejects.toThrow(/Blob v2/);
   });
 
   it.each([
@@ -561,7 +543,7 @@ describe("is refused, and nothing is left:", () => {
     const table = tableOf([3], blobField({ [key]: text }));
     const name = freshName();
     await expect(namespace.createTable({ id: [name] }, table)).rejects.toThrow(InvalidInputError);
-    await expect(reference.createTable(root, name, tableToIPC(table))).rejects.toThrow(/threshold/);
+    await expect(reference.createTable(root, name, arrow.tableToIPC(table))).rejects.toThrow(/threshold/);
   });
 
   it.each(["2.0", "2.1"] as const)("files of version %s", async (dataStorageVersion) => {

@@ -2,7 +2,7 @@
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { Table } from "apache-arrow";
 import {
   DirectoryNamespace,
   InvalidInputError,
@@ -13,6 +13,7 @@ import {
 import { beforeEach, describe, expect, it } from "vitest";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
 let root: string;
 let ours: DirectoryNamespace;
@@ -26,7 +27,7 @@ beforeEach(async () => {
   return () => ours.close();
 });
 
-const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const rowsOf = (...values: number[]) => new Table({ v: int32s(values) });
 const objectsOf = (...values: number[]) => values.map((v) => ({ v }));
 const read = async (id: string[]) =>
   Array.from((await ours.table(id).scan().toArrow()).getChild("v") ?? [], Number);

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, InvalidTableStateError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { UpdateConfig } from "../../src/format/table.js";
@@ -8,8 +8,9 @@ import { newTransaction } from "../../src/table/commit/transaction.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, openEnvironment } from "../table/support.js";
+import { int32s } from "../support/arrowColumns.js";
 
-const rowsOf = (...values: number[]): Table => new Table({ v: vectorFromArray(values, new Int32()) });
+const rowsOf = (...values: number[]): Table => new Table({ v: int32s(values) });
 const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 

@@ -3,23 +3,7 @@
  * versions). Both engines append to both results, and read them whole, in parts and in older versions.
  */
 
-import {
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int8,
-  Int16,
-  Int32,
-  List,
-  Map_,
-  Schema,
-  Struct,
-  type Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
@@ -27,26 +11,26 @@ import { someOf } from "../support/effort.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const POINT = new Struct([
-  new Field("x", new Int32(), true),
-  new Field("deep", new Struct([new Field("z", new Utf8(), true), new Field("w", new Int16(), true)]), true),
+const POINT = new arrow.Struct([
+  new arrow.Field("x", new arrow.Int32(), true),
+  new arrow.Field("deep", new arrow.Struct([new arrow.Field("z", new arrow.Utf8(), true), new arrow.Field("w", new arrow.Int16(), true)]), true),
 ]);
-const LISTED = new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]);
-const ENTRY = new Struct([new Field("key", new Utf8(), false), new Field("value", new Int32(), true)]);
+const LISTED = new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), true)]);
+const ENTRY = new arrow.Struct([new arrow.Field("key", new arrow.Utf8(), false), new arrow.Field("value", new arrow.Int32(), true)]);
 
 /** Maps need 2.2; structs in 2.0 are never null. */
-const schemaOf = (version: string): Schema =>
-  new Schema([
-    new Field("id", new Int32(), false),
-    new Field("d", new Dictionary(new Utf8(), new Int8()), true),
-    new Field("st", POINT, true),
-    new Field("l", new List(new Field("item", version === "2.0" ? new Int32() : LISTED, true)), true),
-    new Field("f", new FixedSizeList(2, new Field("item", new Float32(), true)), true),
+const schemaOf = (version: string): arrow.Schema =>
+  new arrow.Schema([
+    new arrow.Field("id", new arrow.Int32(), false),
+    new arrow.Field("d", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), true),
+    new arrow.Field("st", POINT, true),
+    new arrow.Field("l", new arrow.List(new arrow.Field("item", version === "2.0" ? new arrow.Int32() : LISTED, true)), true),
+    new arrow.Field("f", new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)), true),
     ...(version === "2.2"
       ? [
-          new Field(
+          new arrow.Field(
             "m",
-            new Map_(new Field("entries", ENTRY, false) as ConstructorParameters<typeof Map_>[0]),
+            new arrow.Map_(new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]),
             true,
           ),
         ]
@@ -105,13 +89,13 @@ async function twins(version: string, stableRowIds: boolean, branch?: string): P
   const name = `t${tables++}`;
   const schema = schemaOf(version);
   const sides = [name, `${name}b`].map(async (each) => {
-    const first = tableToIPC(rowsOf(schema, 0, MAIN_ROWS, version));
+    const first = arrow.tableToIPC(rowsOf(schema, 0, MAIN_ROWS, version));
     await reference.createTable(root, each, first, { dataStorageVersion: version, stableRowIds });
-    await reference.appendTable(root, each, tableToIPC(rowsOf(schema, MAIN_ROWS, 5, version)));
+    await reference.appendTable(root, each, arrow.tableToIPC(rowsOf(schema, MAIN_ROWS, 5, version)));
     await reference.deleteRows(root, each, "id = 4 or id = 7");
     if (branch !== undefined) {
       await reference.createBranch(root, each, branch);
-      await reference.appendTable(root, each, tableToIPC(rowsOf(schema, 40, 3, version)), { branch });
+      await reference.appendTable(root, each, arrow.tableToIPC(rowsOf(schema, 40, 3, version)), { branch });
       await reference.deleteRows(root, each, "id = 13 or id = 41", { branch });
     }
     return new Side(namespace, root, each, branch);
@@ -126,11 +110,11 @@ async function append(
   first: number,
   version: string,
 ): Promise<void> {
-  const { schema } = tableFromIPC(await sides[1].readByThem());
+  const { schema } = arrow.tableFromIPC(await sides[1].readByThem());
   const rows = rowsOf(schema, first, 3, version);
   for (const { request: target, name, branch } of sides) {
     if (by === "us") await namespace.insertIntoTable(target, rows);
-    else await reference.appendTable(root, name, tableToIPC(rows), { branch });
+    else await reference.appendTable(root, name, arrow.tableToIPC(rows), { branch });
   }
 }
 
@@ -194,15 +178,15 @@ describe.each(someOf(shapes, 5))("in $version, stable row ids $stable, branch $b
 
 describe("where the reference goes wrong, we do not", () => {
   /** The reference's rows after our change, with our rows before it. */
-  async function changed(version: string, change: Change): Promise<{ before: Table; after: Table }> {
+  async function changed(version: string, change: Change): Promise<{ before: arrow.Table; after: arrow.Table }> {
     const [ours] = await twins(version, false);
     const before = await ours.readByUs();
     await ours.byUs(change);
     const after = await ours.readByThem();
     compareTables(after, await ours.readByUs());
-    return { before, after: tableFromIPC(after) };
+    return { before, after: arrow.tableFromIPC(after) };
   }
-  const rowsIn = (table: Table, column: string) =>
+  const rowsIn = (table: arrow.Table, column: string) =>
     JSON.stringify(table.getChild(column), (_, value) => (typeof value === "bigint" ? Number(value) : value));
 
   it("a member of a struct is cast in 2.0", async () => {

@@ -2,19 +2,7 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type DataType,
-  Field,
-  Float32,
-  Int32,
-  List,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -26,21 +14,21 @@ import { FILE_VERSIONS } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRUCT = new Struct([
-  new Field("a", new Int32(), true),
-  new Field("b.c", new Utf8(), true),
-  new Field("l", new List(new Field("item", new Int32(), true)), true),
+const STRUCT = new arrow.Struct([
+  new arrow.Field("a", new arrow.Int32(), true),
+  new arrow.Field("b.c", new arrow.Utf8(), true),
+  new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Int32(), true)), true),
 ]);
-const COLUMNS: Record<string, DataType> = {
-  id: new Int32(),
-  s: new Utf8(),
-  n: new Int32(),
-  f: new Float32(),
+const COLUMNS: Record<string, arrow.DataType> = {
+  id: new arrow.Int32(),
+  s: new arrow.Utf8(),
+  n: new arrow.Int32(),
+  f: new arrow.Float32(),
   st: STRUCT,
-  v: new List(new Field("item", new Float32(), true)),
+  v: new arrow.List(new arrow.Field("item", new arrow.Float32(), true)),
 };
-const SCHEMA = new Schema(
-  Object.entries(COLUMNS).map(([name, type]) => new Field(name, type, name !== "id")),
+const SCHEMA = new arrow.Schema(
+  Object.entries(COLUMNS).map(([name, type]) => new arrow.Field(name, type, name !== "id")),
   new Map([["owner", "tests"]]),
 );
 
@@ -59,11 +47,11 @@ const FIRST_VERSIONS = 3;
 /** Two copies of one table of the reference: two fragments, one with deleted rows. */
 async function twins(dataStorageVersion: string, stableRowIds: boolean): Promise<[Side, Side]> {
   const name = `t${tables++}`;
-  await reference.createTable(root, name, tableToIPC(rowsOf(SCHEMA, 0, 12, dataStorageVersion)), {
+  await reference.createTable(root, name, arrow.tableToIPC(rowsOf(SCHEMA, 0, 12, dataStorageVersion)), {
     dataStorageVersion,
     stableRowIds,
   });
-  await reference.appendTable(root, name, tableToIPC(rowsOf(SCHEMA, 12, 7, dataStorageVersion)));
+  await reference.appendTable(root, name, arrow.tableToIPC(rowsOf(SCHEMA, 12, 7, dataStorageVersion)));
   await reference.deleteRows(root, name, "id = 4 or id = 7");
   await cp(join(root, `${name}.lance`), join(root, `${name}b.lance`), { recursive: true });
   return [new Side(namespace, root, name), new Side(namespace, root, `${name}b`)];
@@ -225,7 +213,7 @@ describe("each goes on with what the other made", () => {
           const [mixed, theirs] = await twins(version, steps.length % 2 === 0);
           let latest = FIRST_VERSIONS;
           for (const [index, [us, kind, pick]] of steps.entries()) {
-            const { schema } = tableFromIPC(await reference.schemaIpc(root, theirs.name));
+            const { schema } = arrow.tableFromIPC(await reference.schemaIpc(root, theirs.name));
             const what = `step ${index}: ${us ? "we" : "they"}, ${kind}, ${pick}`;
             const first = 20 + 3 * index;
             const change =
@@ -251,7 +239,7 @@ interface RowState {
 
 /** A change of rows, or null if `kind` is a change of columns. */
 function rowChangeOf(
-  schema: Schema,
+  schema: arrow.Schema,
   kind: number,
   pick: number,
   { first, latest, version }: RowState,
@@ -261,7 +249,7 @@ function rowChangeOf(
       return { append: rowsOf(schema, first, 3, version) };
     case 7: {
       const kept = schema.fields.filter(({ name }, index) => name === "id" || index % 4 !== pick % 4);
-      return { overwrite: rowsOf(new Schema(kept, schema.metadata), first, 6, version) };
+      return { overwrite: rowsOf(new arrow.Schema(kept, schema.metadata), first, 6, version) };
     }
     case 8:
       return { restore: 1 + (pick % latest) };
@@ -271,7 +259,7 @@ function rowChangeOf(
   return null;
 }
 
-function changeOf(schema: Schema, kind: number, pick: number, step: number): Change {
+function changeOf(schema: arrow.Schema, kind: number, pick: number, step: number): Change {
   const others = schema.fields.filter((field) => field.name !== "id");
   const field = others[pick % Math.max(others.length, 1)];
   const added: Change = {
@@ -321,20 +309,20 @@ describe("columns of nulls of every type", () => {
     const newColumns = types.map((type, index) => ({ name: `x${index}`, dataType: type }));
     await namespace.alterTableAddColumns({ id: [ours.name], newColumns });
     const fields = types.map(
-      (type, index) => new Field(`x${index}`, arrowTypeFromLogical(parseType(type), "x"), true),
+      (type, index) => new arrow.Field(`x${index}`, arrowTypeFromLogical(parseType(type), "x"), true),
     );
-    await reference.addNullColumns(root, theirs.name, tableToIPC(new Table(new Schema(fields))));
+    await reference.addNullColumns(root, theirs.name, arrow.tableToIPC(new arrow.Table(new arrow.Schema(fields))));
     await expectAlike(ours, theirs, "all");
     // Appended rows may have values of computed columns, or none.
-    const { schema } = tableFromIPC(await theirs.readByThem());
+    const { schema } = arrow.tableFromIPC(await theirs.readByThem());
     const rows = rowsOf(
-      new Schema(schema.fields.filter(({ name }) => !name.startsWith("x"))),
+      new arrow.Schema(schema.fields.filter(({ name }) => !name.startsWith("x"))),
       30,
       3,
       version,
     );
     await ours.byUs({ append: rows });
-    const seen = tableFromIPC(await ours.readByThem());
+    const seen = arrow.tableFromIPC(await ours.readByThem());
     expect(seen.numRows).toBe(20);
     compareTables(seen, await ours.readByUs());
   });

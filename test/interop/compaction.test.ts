@@ -4,28 +4,14 @@ import { readdirSync } from "node:fs";
 import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  type Data,
-  Field,
-  Int32,
-  LargeBinary,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { type DirectoryNamespace, UnsupportedError } from "tiltyard";
 import {
   connect,
   Index,
   makeArrowTable,
-  type Table as ReferenceTable,
+  type arrow.Table as ReferenceTable,
   VectorColumnOptions,
 } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -48,6 +34,7 @@ import {
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, disk, latestFile, openEnvironment } from "../table/support.js";
+import { int32s, largeBinaries, utf8s } from "../support/arrowColumns.js";
 
 const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
 /** Golden tables that compaction may refuse. */
@@ -64,30 +51,27 @@ beforeAll(async () => {
 });
 afterAll(() => closeAll(namespaces));
 
-const rowsOf = (...values: number[]): Table =>
-  new Table({
-    v: vectorFromArray(values, new Int32()),
-    s: vectorFromArray(
-      values.map((value) => (value % 7 === 0 ? null : `row ${value}`)),
-      new Utf8(),
-    ),
+const rowsOf = (...values: number[]): arrow.Table =>
+  new arrow.Table({
+    v: int32s(values),
+    s: utf8s(values.map((value) => (value % 7 === 0 ? null : `row ${value}`))),
   });
-const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
+const ipcOf = (...values: number[]): Uint8Array => arrow.tableToIPC(rowsOf(...values));
 const count = (from: number, length: number): number[] => Array.from({ length }, (_, index) => from + index);
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
+const valuesOf = (table: arrow.Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 const directoryOf = (name: string): string => join(root, `${name}.lance`);
-const rowsHere = async (name: string, target: object = {}): Promise<Table> =>
+const rowsHere = async (name: string, target: object = {}): Promise<arrow.Table> =>
   namespace.table([name], target).scan().toArrow();
-const rowsThere = async (name: string, target: object = {}): Promise<Table> =>
-  tableFromIPC(await reference.readTable(root, name, target));
+const rowsThere = async (name: string, target: object = {}): Promise<arrow.Table> =>
+  arrow.tableFromIPC(await reference.readTable(root, name, target));
 const dataFiles = (name: string): Promise<string[]> => readdir(join(directoryOf(name), "data"));
 const fragmentsOf = async (name: string): Promise<readonly DataFragment[]> =>
   (await latestFile(directoryOf(name))).manifest.fragments;
 const listOf = ({ step, values, counts }: ValueRuns): number[] =>
   values.flatMap((value, run) => Array.from({ length: counts[run] }, (_, row) => value + step * row));
 
-const structOf = (fields: Field[], children: readonly Data[]): Data<Struct> =>
-  makeData({ type: new Struct(fields), length: children[0].length, nullCount: 0, children: [...children] });
+const structOf = (fields: arrow.Field[], children: readonly arrow.Data[]): arrow.Data<arrow.Struct> =>
+  arrow.makeData({ type: new arrow.Struct(fields), length: children[0].length, nullCount: 0, children: [...children] });
 
 async function withReference<T>(name: string, use: (table: ReferenceTable) => Promise<T>): Promise<T> {
   const connection = await connect(root, { readConsistencyInterval: 0 });
@@ -291,7 +275,7 @@ describe.each(FILE_VERSIONS)("columns of all types in %s", (version) => {
   });
 });
 
-async function expectSameRows(version: FileVersion, id: string[], parts: Table[]): Promise<void> {
+async function expectSameRows(version: FileVersion, id: string[], parts: arrow.Table[]): Promise<void> {
   const ours = namespaces[version];
   await ours.createTable({ id }, parts[0]);
   for (const part of parts.slice(1)) await ours.insertIntoTable({ id }, part);
@@ -309,10 +293,10 @@ it("copies JSON as it is stored", async () => {
   const name = `c${tables++}`;
   const id = [name];
   const texts = ['{"b":1,"a":[true,null,1.50,-0]}', null, "12345678901234567890", '"\u00e9"', "[]"];
-  const field = new Field("j", new Utf8(), true, new Map([["ARROW:extension:name", "arrow.json"]]));
+  const field = new arrow.Field("j", new arrow.Utf8(), true, new Map([["ARROW:extension:name", "arrow.json"]]));
   const json = (part: (string | null)[]) => {
-    const { data } = vectorFromArray(part, new Utf8());
-    return new Table(new Schema([field]), new RecordBatch(new Schema([field]), structOf([field], data)));
+    const { data } = utf8s(part);
+    return new arrow.Table(new arrow.Schema([field]), new arrow.RecordBatch(new arrow.Schema([field]), structOf([field], data)));
   };
   await namespace.createTable({ id }, json(texts));
   await namespace.insertIntoTable({ id }, json(texts.slice(2)));
@@ -323,16 +307,16 @@ it("copies JSON as it is stored", async () => {
 });
 
 it.each([
-  ["text", new Utf8(), "arrow.json", ["{}", null, "no JSON"]],
-  ["bytes", new LargeBinary(), "lance.json", [Uint8Array.of(1, 2), null, Uint8Array.of(3)]],
+  ["text", new arrow.Utf8(), "arrow.json", ["{}", null, "no JSON"]],
+  ["bytes", new arrow.LargeBinary(), "lance.json", [Uint8Array.of(1, 2), null, Uint8Array.of(3)]],
 ] as const)("copies %s that metadata calls JSON as what it is", async (_name, type, extension, values) => {
   const name = `c${tables++}`;
   const id = [name];
-  const field = new Field("s", type, true);
+  const field = new arrow.Field("s", type, true);
   const part = () => {
-    const schema = new Schema([field]);
-    const { data } = vectorFromArray(values, type);
-    return new Table(schema, new RecordBatch(schema, structOf([field], data)));
+    const schema = new arrow.Schema([field]);
+    const { data } = arrow.vectorFromArray(values, type);
+    return new arrow.Table(schema, new arrow.RecordBatch(schema, structOf([field], data)));
   };
   const setName = (value: string | null) =>
     reference.updateFieldMetadata(root, name, [{ path: "s", metadata: { "ARROW:extension:name": value } }]);
@@ -351,17 +335,14 @@ it.each([
 it.each(["2.0", "2.1"] as const)("copies blobs in %s", async (version) => {
   const ours = namespaces[version];
   const id = [`c${tables++}`];
-  const field = new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]]));
-  const schema = new Schema([field, new Field("v", new Int32(), true)]);
+  const field = new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]]));
+  const schema = new arrow.Schema([field, new arrow.Field("v", new arrow.Int32(), true)]);
   const blobs = (values: number[]) => {
     const data = [
-      ...vectorFromArray(
-        values.map((value) => (value % 4 === 3 ? null : new Uint8Array(value * 1000).fill(value))),
-        new LargeBinary(),
-      ).data,
-      ...vectorFromArray(values, new Int32()).data,
+      ...largeBinaries(values.map((value) => (value % 4 === 3 ? null : new Uint8Array(value * 1000).fill(value)))).data,
+      ...int32s(values).data,
     ];
-    return new Table(schema, new RecordBatch(schema, structOf(schema.fields, data)));
+    return new arrow.Table(schema, new arrow.RecordBatch(schema, structOf(schema.fields, data)));
   };
   await ours.createTable({ id }, blobs([1, 2, 3, 40]));
   await ours.insertIntoTable({ id }, blobs([0, 5, 6]));
@@ -532,7 +513,7 @@ describe("columns in several files", () => {
     await reference.addNullColumns(
       root,
       name,
-      tableToIPC(new Table({ none: vectorFromArray([] as number[], new Int32()) })),
+      arrow.tableToIPC(new arrow.Table({ none: int32s([] as number[]) })),
     );
     await ours.alterTableDropColumns({ id, columns: ["s"] });
     await reference.deleteRows(root, name, "v = 5");

@@ -1,23 +1,6 @@
 /** Both engines keep unknown extension types on any storage type, also through appends. */
 
-import {
-  Binary,
-  type DataType,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float32,
-  Int32,
-  List,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareTables, reference } from "../support/reference.js";
@@ -35,50 +18,50 @@ const extension = (name: string, metadata?: string): Map<string, string> =>
     ...(metadata === undefined ? [] : [["ARROW:extension:metadata", metadata] as const]),
     ["other", "kept as well"],
   ]);
-const item = (type: DataType, metadata?: Map<string, string>) => new Field("item", type, true, metadata);
+const item = (type: arrow.DataType, metadata?: Map<string, string>) => new arrow.Field("item", type, true, metadata);
 const BFLOAT16 = new Map([
   ["ARROW:extension:name", "lance.bfloat16"],
   ["ARROW:extension:metadata", ""],
 ]);
 
-const COLUMNS: [Field, unknown[]][] = [
+const COLUMNS: [arrow.Field, unknown[]][] = [
   [
-    new Field("uuid", new FixedSizeBinary(16), true, extension("arrow.uuid", "")),
+    new arrow.Field("uuid", new arrow.FixedSizeBinary(16), true, extension("arrow.uuid", "")),
     [new Uint8Array(16).fill(7), null],
   ],
   [
-    new Field("shape", new Binary(), true, extension("geoarrow.wkb", '{"crs":"é"}')),
+    new arrow.Field("shape", new arrow.Binary(), true, extension("geoarrow.wkb", '{"crs":"é"}')),
     [Uint8Array.of(1, 2), null],
   ],
-  [new Field("number", new Int32(), true, extension("some.number")), [1, null]],
+  [new arrow.Field("number", new arrow.Int32(), true, extension("some.number")), [1, null]],
   [
-    new Field(
+    new arrow.Field(
       "tensor",
-      new FixedSizeList(4, item(new Float32())),
+      new arrow.FixedSizeList(4, item(new arrow.Float32())),
       true,
       extension("arrow.fixed_shape_tensor", '{"shape":[2,2]}'),
     ),
     [[1, 2, 3, 4], null],
   ],
   [
-    new Field("bfloats", new FixedSizeList(2, item(new FixedSizeBinary(2), BFLOAT16)), true),
+    new arrow.Field("bfloats", new arrow.FixedSizeList(2, item(new arrow.FixedSizeBinary(2), BFLOAT16)), true),
     [[Uint8Array.of(1, 2), Uint8Array.of(3, 4)], null],
   ],
   [
-    new Field("choice", new Dictionary(new Utf8(), new Int32()), true, extension("some.choice", "c")),
+    new arrow.Field("choice", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), true, extension("some.choice", "c")),
     ["a", null],
   ],
   [
-    new Field(
+    new arrow.Field(
       "outer",
-      new Struct([new Field("inner", new Int32(), true, extension("in.ner", "i"))]),
+      new arrow.Struct([new arrow.Field("inner", new arrow.Int32(), true, extension("in.ner", "i"))]),
       true,
       extension("out.er", "o"),
     ),
     [{ inner: 1 }, { inner: null }],
   ],
   [
-    new Field("words", new List(item(new Utf8(), extension("some.word"))), true, extension("some.words", "")),
+    new arrow.Field("words", new arrow.List(item(new arrow.Utf8(), extension("some.word"))), true, extension("some.words", "")),
     [["a"], null],
   ],
 ];
@@ -93,21 +76,21 @@ describe.each(VERSIONS)("version %s", (version) => {
   it("extension types on every kind of storage", async () => {
     const tableOf = (withMetadata: boolean) => {
       const fields = COLUMNS.map(
-        ([{ name, type, metadata }]) => new Field(name, type, true, withMetadata ? metadata : undefined),
+        ([{ name, type, metadata }]) => new arrow.Field(name, type, true, withMetadata ? metadata : undefined),
       );
-      const columns = COLUMNS.map(([{ name, type }, values]) => [name, vectorFromArray(values, type)]);
-      return new Table(new Schema(fields), Object.fromEntries(columns));
+      const columns = COLUMNS.map(([{ name, type }, values]) => [name, arrow.vectorFromArray(values, type)]);
+      return new arrow.Table(new arrow.Schema(fields), Object.fromEntries(columns));
     };
     const rows = tableOf(true);
     const [ours, theirs] = [`ours${version}`, `theirs${version}`];
     await namespace.createTable({ id: [ours] }, rows);
-    await reference.createTable(root, theirs, tableToIPC(rows), { dataStorageVersion: version });
+    await reference.createTable(root, theirs, arrow.tableToIPC(rows), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
-      await reference.appendTable(root, name, tableToIPC(rows));
+      await reference.appendTable(root, name, arrow.tableToIPC(rows));
       // The table's schema names the extension; appended rows need not.
       await namespace.insertIntoTable({ id: [name] }, tableOf(false));
       const expected = rows.concat(rows, rows);
-      compareTables(expected, tableFromIPC(await reference.readTable(root, name)));
+      compareTables(expected, arrow.tableFromIPC(await reference.readTable(root, name)));
       compareTables(expected, await namespace.table([name]).scan().toArrow());
     }
     expect(await reference.schemaJson(root, ours)).toEqual(await reference.schemaJson(root, theirs));

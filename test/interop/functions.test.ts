@@ -3,63 +3,43 @@
  * refuse.
  */
 
-import {
-  Binary,
-  DateDay,
-  Dictionary,
-  DurationMillisecond,
-  Field,
-  Float16,
-  Float32,
-  Float64,
-  Int8,
-  Int32,
-  LargeBinary,
-  List,
-  Table,
-  TimestampMicrosecond,
-  TimestampMillisecond,
-  tableToIPC,
-  Uint32,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { type Connection, connect, type Table as TheirTable } from "tiltyard-reference/session.js";
+import { type Connection, connect, type arrow.Table as TheirTable } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { binaries, float32s, float64s, int32s, largeBinaries, uint64s, utf8s } from "../support/arrowColumns.js";
 
 const bytes = (...values: number[]) => Uint8Array.of(...values);
-const list = new List(new Field("item", new Int32(), true));
-const rows = new Table({
-  id: vectorFromArray([1, 2, 3, 4, 5, 6], new Int32()),
-  s: vectorFromArray(["kitten", "a,b,c", "", null, "Grüße 🎉", "b"], new Utf8()),
-  t: vectorFromArray(["sitting", ",", "x", null, "Grusse", "a,b"], new Utf8()),
-  i: vectorFromArray([5, -1, 0, null, 21, 2], new Int32()),
-  step: vectorFromArray([1, -1, 2, -3, null, 1], new Int32()),
-  l: vectorFromArray([[1, 2, 3, 4, 5], [], null, [null, 7], [9], [4, 4, 8]], list),
-  f: vectorFromArray([1.5, -0, Number.NaN, null, 1e300, -2], new Float64()),
-  b: vectorFromArray([bytes(1, 255), bytes(), null, bytes(65), bytes(0), bytes(1, 2, 3, 4)], new Binary()),
-  ts: vectorFromArray(
+const list = new arrow.List(new arrow.Field("item", new arrow.Int32(), true));
+const rows = new arrow.Table({
+  id: int32s([1, 2, 3, 4, 5, 6]),
+  s: utf8s(["kitten", "a,b,c", "", null, "Grüße 🎉", "b"]),
+  t: utf8s(["sitting", ",", "x", null, "Grusse", "a,b"]),
+  i: int32s([5, -1, 0, null, 21, 2]),
+  step: int32s([1, -1, 2, -3, null, 1]),
+  l: arrow.vectorFromArray([[1, 2, 3, 4, 5], [], null, [null, 7], [9], [4, 4, 8]], list),
+  f: float64s([1.5, -0, Number.NaN, null, 1e300, -2]),
+  b: binaries([bytes(1, 255), bytes(), null, bytes(65), bytes(0), bytes(1, 2, 3, 4)]),
+  ts: arrow.vectorFromArray(
     [0, 1_700_000_000_123, null, -86_400_001, 951_782_400_000, 4_102_444_799_999],
-    new TimestampMicrosecond(),
+    new arrow.TimestampMicrosecond(),
   ),
-  h: vectorFromArray([1.5, -0, 0.1, null, Number.POSITIVE_INFINITY, -2], new Float16()),
-  f4: vectorFromArray([1.5, -0, 0.1, null, 3, -2], new Float32()),
-  u: vectorFromArray([1, 4_294_967_295, 2_147_483_648, null, 0, 7], new Uint32()),
-  w: vectorFromArray([1n, 2n ** 64n - 1n, 2n ** 63n, null, 0n, 7n], new Uint64()),
-  lb: vectorFromArray([bytes(2), bytes(), null, bytes(7), bytes(0), bytes(9)], new LargeBinary()),
-  z: vectorFromArray(
+  h: arrow.vectorFromArray([1.5, -0, 0.1, null, Number.POSITIVE_INFINITY, -2], new arrow.Float16()),
+  f4: float32s([1.5, -0, 0.1, null, 3, -2]),
+  u: arrow.vectorFromArray([1, 4_294_967_295, 2_147_483_648, null, 0, 7], new arrow.Uint32()),
+  w: uint64s([1n, 2n ** 64n - 1n, 2n ** 63n, null, 0n, 7n]),
+  lb: largeBinaries([bytes(2), bytes(), null, bytes(7), bytes(0), bytes(9)]),
+  z: arrow.vectorFromArray(
     [0, 1_583_650_800_123, null, -86_400_001, 951_782_400_000, 4_102_444_799_999],
-    new TimestampMillisecond("America/New_York"),
+    new arrow.TimestampMillisecond("America/New_York"),
   ),
-  dic: vectorFromArray(["a", "b", null, "a", "", "b"], new Dictionary(new Utf8(), new Int8())),
-  du: vectorFromArray([0n, 1n, null, -86_400_001n, 3_600_000n, 999n], new DurationMillisecond()),
-  d: vectorFromArray(
+  dic: arrow.vectorFromArray(["a", "b", null, "a", "", "b"], new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
+  du: arrow.vectorFromArray([0n, 1n, null, -86_400_001n, 3_600_000n, 999n], new arrow.DurationMillisecond()),
+  d: arrow.vectorFromArray(
     [0, 18_000, null, -1, 11_016, 2].map((day) => (day === null ? null : new Date(day * 86_400_000))),
-    new DateDay(),
+    new arrow.DateDay(),
   ),
 });
 
@@ -71,7 +51,7 @@ beforeAll(async () => {
   root = await makeTempDir();
   namespace = new DirectoryNamespace({ root, durability: "none" });
   connection = await connect(root);
-  await reference.createTable(root, "t", tableToIPC(rows, "stream"));
+  await reference.createTable(root, "t", arrow.tableToIPC(rows, "stream"));
   table = await connection.openTable("t");
 });
 afterAll(async () => {

@@ -4,26 +4,16 @@
 
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  Field,
-  Int32,
-  LargeBinary,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
+import { connect, Index, type arrow.Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { resolveIndexDirectory } from "../../src/table/fragments/fileLookup.js";
 import { branchRoot } from "../../src/table/refs/refs.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk, latestFile } from "../table/support.js";
+import { int32s } from "../support/arrowColumns.js";
 
 const id = ["t"];
 const MAKERS = ["us", "them"] as const;
@@ -44,9 +34,9 @@ const SIZES = [5, null, 70_000, 4_194_305, 0];
 const KINDS = {
   "version 2": {
     fileVersion: "2.2",
-    field: new Field(
+    field: new arrow.Field(
       "b",
-      new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]),
+      new arrow.Struct([new arrow.Field("data", new arrow.LargeBinary(), true), new arrow.Field("uri", new arrow.Utf8(), true)]),
       true,
       new Map([["ARROW:extension:name", "lance.blob.v2"]]),
     ),
@@ -54,19 +44,19 @@ const KINDS = {
   },
   "version 1": {
     fileVersion: "2.1",
-    field: new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
+    field: new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
     asValue: (bytes: Uint8Array | null): unknown => bytes,
   },
 } as const;
 type Kind = keyof typeof KINDS;
 
-function rowsOf(kind: Kind, first: number): Table {
+function rowsOf(kind: Kind, first: number): arrow.Table {
   const { field, asValue } = KINDS[kind];
   const ids = SIZES.map((_, row) => first + row);
   const values = SIZES.map((size) => asValue(size === null ? null : blob(size + first)));
-  return new Table(new Schema([new Field("id", new Int32(), true), field]), {
-    id: vectorFromArray(ids, new Int32()),
-    b: vectorFromArray(values, field.type),
+  return new arrow.Table(new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true), field]), {
+    id: int32s(ids),
+    b: arrow.vectorFromArray(values, field.type),
   });
 }
 
@@ -127,10 +117,10 @@ describe.each(cells)("blobs of $kind, of a table made by $tableMaker, on branche
     const append = (first: number, branch?: string) =>
       tableMaker === "us"
         ? ns.insertIntoTable({ id, branch }, rowsOf(kind, first))
-        : reference.appendTable(before, "t", tableToIPC(rowsOf(kind, first)), { branch });
+        : reference.appendTable(before, "t", arrow.tableToIPC(rowsOf(kind, first)), { branch });
     if (tableMaker === "us") await ns.createTable({ id }, rowsOf(kind, 0));
     else {
-      await reference.createTable(before, "t", tableToIPC(rowsOf(kind, 0)), {
+      await reference.createTable(before, "t", arrow.tableToIPC(rowsOf(kind, 0)), {
         dataStorageVersion: fileVersion,
       });
     }
@@ -165,7 +155,7 @@ describe.each(cells)("blobs of $kind, of a table made by $tableMaker, on branche
     };
     await expectBlobs(ns);
     for (const [branch, rows] of Object.entries(ids)) {
-      const there = tableFromIPC(await reference.readTable(before, "t", { branch, columns: ["id"] }));
+      const there = arrow.tableFromIPC(await reference.readTable(before, "t", { branch, columns: ["id"] }));
       expect(Array.from(there.getChild("id") ?? [], Number)).toEqual(rows);
       if (kind === "version 1") continue;
       const fetched = await withReference(before, branch, async (table) => {
@@ -189,11 +179,8 @@ describe.each(MAKERS)("indexes on a branch made by %s", (branchMaker) => {
     const root = join(base, "root");
     const ns = new DirectoryNamespace({ root, durability: "none" });
     const numbers = (first: number, count: number) =>
-      new Table({
-        v: vectorFromArray(
-          Array.from({ length: count }, (_, row) => first + row),
-          new Int32(),
-        ),
+      new arrow.Table({
+        v: int32s(count, (row) => first + row),
       });
     await ns.createTable({ id }, numbers(0, 500));
     await withReference(root, undefined, (table) => table.createIndex("v", { config: Index.btree() }));

@@ -2,21 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import {
-  type DataType,
-  Field,
-  Int32,
-  LargeBinary,
-  LargeUtf8,
-  List,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import {
   CorruptFileError,
@@ -54,13 +40,13 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(Array.from(namespaces.values(), (each) => each.close())));
 
-function columnOf(values: unknown[], type: DataType = new Utf8(), metadata = JSON_TEXT): Table {
-  const field = new Field("j", type, true, metadata);
-  return new Table(new Schema([field]), { j: vectorFromArray(values, type) });
+function columnOf(values: unknown[], type: arrow.DataType = new arrow.Utf8(), metadata = JSON_TEXT): arrow.Table {
+  const field = new arrow.Field("j", type, true, metadata);
+  return new arrow.Table(new arrow.Schema([field]), { j: arrow.vectorFromArray(values, type) });
 }
 
-const readHere = async (name: string): Promise<Table> => namespace().table([name]).scan().toArrow();
-const readThere = async (name: string): Promise<Table> => tableFromIPC(await reference.readTable(root, name));
+const readHere = async (name: string): Promise<arrow.Table> => namespace().table([name]).scan().toArrow();
+const readThere = async (name: string): Promise<arrow.Table> => arrow.tableFromIPC(await reference.readTable(root, name));
 
 /** Values in the first page of a table's only file, in hex. */
 async function storedValues(name: string): Promise<string[]> {
@@ -106,7 +92,7 @@ it.each(VERSIONS)("any JSON is the same bytes here and there, version %s", async
   const rows = columnOf(values);
   const [ours, theirs] = [freshName(), freshName()];
   await namespace(version).createTable({ id: [ours] }, rows);
-  await reference.createTable(root, theirs, tableToIPC(rows), { dataStorageVersion: version });
+  await reference.createTable(root, theirs, arrow.tableToIPC(rows), { dataStorageVersion: version });
   expect(await storedValues(ours)).toEqual(await storedValues(theirs));
   const expected = await readThere(theirs);
   compareTables(expected, await readThere(ours));
@@ -116,17 +102,17 @@ it.each(VERSIONS)("any JSON is the same bytes here and there, version %s", async
 });
 
 it("is nested as anything else, and appended by turns", async () => {
-  const type = new Struct([
-    new Field("j", new Utf8(), true, JSON_TEXT),
-    new Field("l", new List(new Field("item", new Utf8(), true, JSON_TEXT)), true),
+  const type = new arrow.Struct([
+    new arrow.Field("j", new arrow.Utf8(), true, JSON_TEXT),
+    new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true, JSON_TEXT)), true),
   ]);
   const rows = [{ j: '{"a":1}', l: ["1", null, "[2]"] }, null, { j: null, l: [] }, { j: "0", l: null }];
-  const table = new Table(new Schema([new Field("s", type, true)]), { s: vectorFromArray(rows, type) });
+  const table = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), { s: arrow.vectorFromArray(rows, type) });
   const [ours, theirs] = [freshName(), freshName()];
   await namespace().createTable({ id: [ours] }, table);
-  await reference.createTable(root, theirs, tableToIPC(table));
+  await reference.createTable(root, theirs, arrow.tableToIPC(table));
   for (const name of [ours, theirs]) {
-    await reference.appendTable(root, name, tableToIPC(table));
+    await reference.appendTable(root, name, arrow.tableToIPC(table));
     await namespace().insertIntoTable({ id: [name] }, table);
     const all = table.concat(table, table);
     compareTables(all, await readThere(name));
@@ -140,21 +126,21 @@ it("is nested as anything else, and appended by turns", async () => {
 
 describe("appends", () => {
   const jsonb = [Buffer.from("2000000040000000", "hex")];
-  const appends: [what: string, onto: "json" | "text", rows: Table, taken: boolean][] = [
-    ["text onto JSON", "json", columnOf(["[1]"], new Utf8(), new Map()), true],
-    ["large text onto JSON", "json", columnOf(["[1]"], new LargeUtf8(), new Map()), true],
-    ["large JSON text onto JSON", "json", columnOf(["[1]"], new LargeUtf8()), true],
-    ["JSONB onto JSON", "json", columnOf(jsonb, new LargeBinary(), JSON_BINARY), true],
-    ["binaries onto JSON", "json", columnOf(jsonb, new LargeBinary(), new Map()), false],
-    ["numbers onto JSON", "json", columnOf([1], new Int32(), new Map()), false],
+  const appends: [what: string, onto: "json" | "text", rows: arrow.Table, taken: boolean][] = [
+    ["text onto JSON", "json", columnOf(["[1]"], new arrow.Utf8(), new Map()), true],
+    ["large text onto JSON", "json", columnOf(["[1]"], new arrow.LargeUtf8(), new Map()), true],
+    ["large JSON text onto JSON", "json", columnOf(["[1]"], new arrow.LargeUtf8()), true],
+    ["JSONB onto JSON", "json", columnOf(jsonb, new arrow.LargeBinary(), JSON_BINARY), true],
+    ["binaries onto JSON", "json", columnOf(jsonb, new arrow.LargeBinary(), new Map()), false],
+    ["numbers onto JSON", "json", columnOf([1], new arrow.Int32(), new Map()), false],
     ["JSON onto text", "text", columnOf(["[1]"]), false],
   ];
   it.each(appends)("%s", async (_, onto, rows, taken) => {
     const [ours, theirs] = [freshName(), freshName()];
-    const first = columnOf(['{"k":1}'], new Utf8(), onto === "json" ? JSON_TEXT : new Map());
+    const first = columnOf(['{"k":1}'], new arrow.Utf8(), onto === "json" ? JSON_TEXT : new Map());
     await namespace().createTable({ id: [ours] }, first);
-    await reference.createTable(root, theirs, tableToIPC(first));
-    const there = () => reference.appendTable(root, theirs, tableToIPC(rows));
+    await reference.createTable(root, theirs, arrow.tableToIPC(first));
+    const there = () => reference.appendTable(root, theirs, arrow.tableToIPC(rows));
     const here = () => namespace().insertIntoTable({ id: [ours] }, rows);
     if (taken) {
       await there();
@@ -169,8 +155,8 @@ describe("appends", () => {
 
   it("of JSONB onto text are refused, where the reference takes its bytes for characters", async () => {
     const name = freshName();
-    await namespace().createTable({ id: [name] }, columnOf(["a"], new Utf8(), new Map()));
-    const rows = columnOf(jsonb, new LargeBinary(), JSON_BINARY);
+    await namespace().createTable({ id: [name] }, columnOf(["a"], new arrow.Utf8(), new Map()));
+    const rows = columnOf(jsonb, new arrow.LargeBinary(), JSON_BINARY);
     await expect(namespace().insertIntoTable({ id: [name] }, rows)).rejects.toThrow(
       TableSchemaValidationError,
     );
@@ -180,9 +166,9 @@ describe("appends", () => {
     const name = freshName();
     await namespace().createTable({ id: [name] }, columnOf(["1"]));
     const files = readdirSync(join(root, `${name}.lance`, "data"));
-    const text = columnOf(["1", "{"], new Utf8(), new Map());
+    const text = columnOf(["1", "{"], new arrow.Utf8(), new Map());
     await expect(namespace().insertIntoTable({ id: [name] }, text)).rejects.toThrow(InvalidInputError);
-    for (const rows of [columnOf(["1", "{"]), columnOf([Buffer.of(0xff)], new LargeBinary(), JSON_BINARY)]) {
+    for (const rows of [columnOf(["1", "{"]), columnOf([Buffer.of(0xff)], new arrow.LargeBinary(), JSON_BINARY)]) {
       await expect(namespace().insertIntoTable({ id: [name] }, rows)).rejects.toThrow(InvalidInputError);
       await expect(namespace().createTable({ id: ["none"] }, rows)).rejects.toThrow(InvalidInputError);
     }
@@ -197,16 +183,16 @@ it("is refused where a file holds bytes that are none", async () => {
   await reference.createTable(
     root,
     name,
-    tableToIPC(columnOf([Buffer.of(0xff)], new LargeBinary(), JSON_BINARY)),
+    arrow.tableToIPC(columnOf([Buffer.of(0xff)], new arrow.LargeBinary(), JSON_BINARY)),
   );
   await expect(readHere(name)).rejects.toThrow(CorruptFileError);
 });
 
 it("names that say JSON, on types that hold none, are names only", async () => {
-  for (const rows of [columnOf([1, null], new Int32()), columnOf(["no", null], new Utf8(), JSON_BINARY)]) {
+  for (const rows of [columnOf([1, null], new arrow.Int32()), columnOf(["no", null], new arrow.Utf8(), JSON_BINARY)]) {
     const [ours, theirs] = [freshName(), freshName()];
     await namespace().createTable({ id: [ours] }, rows);
-    await reference.createTable(root, theirs, tableToIPC(rows));
+    await reference.createTable(root, theirs, arrow.tableToIPC(rows));
     for (const name of [ours, theirs]) compareTables(rows, await readHere(name));
     compareTables(rows, await readThere(ours));
   }

@@ -1,30 +1,16 @@
 import { createRequire } from "node:module";
-import {
-  Bool,
-  type DataType,
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int32,
-  List,
-  Struct,
-  Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { connect } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
-const field = (name: string, type: DataType, nullable = true) => new Field(name, type, nullable);
-const point = new Struct([field("x", new Float64()), field("y", new Utf8())]);
+const field = (name: string, type: arrow.DataType, nullable = true) => new arrow.Field(name, type, nullable);
+const point = new arrow.Struct([field("x", new arrow.Float64()), field("y", new arrow.Utf8())]);
 
-const POOLS: Readonly<Record<string, readonly [DataType, readonly unknown[]]>> = {
+const POOLS: Readonly<Record<string, readonly [arrow.DataType, readonly unknown[]]>> = {
   structs: [
     point,
     [
@@ -40,9 +26,9 @@ const POOLS: Readonly<Record<string, readonly [DataType, readonly unknown[]]>> =
     ],
   ],
   "structs in structs": [
-    new Struct([
-      field("d", new Dictionary(new Utf8(), new Int32())),
-      field("n", new Struct([field("b", new Bool())])),
+    new arrow.Struct([
+      field("d", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
+      field("n", new arrow.Struct([field("b", new arrow.Bool())])),
     ]),
     [
       { d: "a", n: { b: true } },
@@ -54,19 +40,19 @@ const POOLS: Readonly<Record<string, readonly [DataType, readonly unknown[]]>> =
     ],
   ],
   lists: [
-    new List(field("item", new Float64())),
+    new arrow.List(field("item", new arrow.Float64())),
     [null, [], [1], [1, 2], [1, null], [null], [null, 1], [Number.NaN], [0], [-0], [2, 1]],
   ],
   "lists of structs": [
-    new List(field("item", point)),
+    new arrow.List(field("item", point)),
     [[], [{ x: 1, y: "a" }], [{ x: 1, y: null }], [null], [{ x: null, y: null }], [{ x: 1, y: "a" }, null]],
   ],
   "lists of lists": [
-    new List(field("item", new List(field("item", new Utf8())))),
+    new arrow.List(field("item", new arrow.List(field("item", new arrow.Utf8())))),
     [[], [[]], [[], []], [["a"], ["b"]], [["a", "b"]], [["ab"]], [["a"], ["b"], null]],
   ],
   vectors: [
-    new FixedSizeList(2, field("item", new Float32())),
+    new arrow.FixedSizeList(2, field("item", new arrow.Float32())),
     [null, [1, 2], [2, 1], [0, 0], [-0, 0], [Number.NaN, 1]],
   ],
 };
@@ -83,13 +69,10 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-const rowsOf = (type: DataType, keys: readonly unknown[], first: number): Table =>
-  new Table({
-    k: vectorFromArray(keys as never[], type),
-    v: vectorFromArray(
-      keys.map((_, row) => first + row),
-      new Int32(),
-    ),
+const rowsOf = (type: arrow.DataType, keys: readonly unknown[], first: number): arrow.Table =>
+  new arrow.Table({
+    k: arrow.vectorFromArray(keys as never[], type),
+    v: int32s(keys.map((_, row) => first + row)),
   });
 
 it.each(Object.entries(POOLS))("%s", async (name, [type, values]) => {
@@ -98,7 +81,7 @@ it.each(Object.entries(POOLS))("%s", async (name, [type, values]) => {
   const outcomes: unknown[] = [];
   for (const engine of ["ours", "theirs"]) {
     const table = `${name.replaceAll(" ", "_")}_${engine}`;
-    await reference.createTable(root, table, tableToIPC(rowsOf(type, own, 0)));
+    await reference.createTable(root, table, arrow.tableToIPC(rowsOf(type, own, 0)));
     const rows = rowsOf(type, others, 100);
     if (engine === "ours") {
       const upsert = { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
@@ -107,7 +90,7 @@ it.each(Object.entries(POOLS))("%s", async (name, [type, values]) => {
       const connection = await connect(root);
       const merge = (await connection.openTable(table)).mergeInsert("k");
       const upsert = merge.whenMatchedUpdateAll().whenNotMatchedInsertAll();
-      await upsert.execute(theirs.tableFromIPC(tableToIPC(rows)));
+      await upsert.execute(theirs.tableFromIPC(arrow.tableToIPC(rows)));
       connection.close();
     }
     const left = await namespace.table(table).scan().toArrow();

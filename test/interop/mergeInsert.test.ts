@@ -4,29 +4,7 @@
  */
 
 import { createRequire } from "node:module";
-import {
-  Binary,
-  DataType,
-  DateDay,
-  Dictionary,
-  Field,
-  Float32,
-  Float64,
-  Int8,
-  Int32,
-  Int64,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  TimestampMicrosecond,
-  tableFromIPC,
-  tableToIPC,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { type Connection, connect } from "tiltyard-reference/session.js";
@@ -34,28 +12,29 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
 type Value = number | bigint | string | boolean | Uint8Array | null;
 
 /** Key types with few values each, so that rows match. */
-const KEYS: readonly (readonly [DataType, fc.Arbitrary<Value>])[] = [
-  [new Int8(), fc.integer({ min: -4, max: 4 })],
-  [new Int32(), fc.integer({ min: 0, max: 9 })],
-  [new Int64(), fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 5n })],
-  [new Uint64(), fc.bigInt({ min: 2n ** 64n - 8n, max: 2n ** 64n - 1n })],
-  [new Float32(), fc.constantFrom(0, -0, Number.NaN, 1.5, 2.5, -1)],
-  [new Float64(), fc.constantFrom(0, -0, Number.NaN, 1.5, 2.5, Number.NEGATIVE_INFINITY)],
-  [new Utf8(), fc.string({ maxLength: 2, unit: fc.constantFrom("a", "é", "𝄞") })],
-  [new Binary(), fc.uint8Array({ maxLength: 2, max: 2 })],
-  [new TimestampMicrosecond("UTC"), fc.integer({ min: 0, max: 6 })],
-  [new DateDay(), fc.integer({ min: 0, max: 6 }).map((day) => day * 86_400_000)],
-  [new Dictionary(new Utf8(), new Int32()), fc.constantFrom("", "a", "bb", "c")],
+const KEYS: readonly (readonly [arrow.DataType, fc.Arbitrary<Value>])[] = [
+  [new arrow.Int8(), fc.integer({ min: -4, max: 4 })],
+  [new arrow.Int32(), fc.integer({ min: 0, max: 9 })],
+  [new arrow.Int64(), fc.bigInt({ min: 2n ** 53n - 3n, max: 2n ** 53n + 5n })],
+  [new arrow.Uint64(), fc.bigInt({ min: 2n ** 64n - 8n, max: 2n ** 64n - 1n })],
+  [new arrow.Float32(), fc.constantFrom(0, -0, Number.NaN, 1.5, 2.5, -1)],
+  [new arrow.Float64(), fc.constantFrom(0, -0, Number.NaN, 1.5, 2.5, Number.NEGATIVE_INFINITY)],
+  [new arrow.Utf8(), fc.string({ maxLength: 2, unit: fc.constantFrom("a", "é", "𝄞") })],
+  [new arrow.Binary(), fc.uint8Array({ maxLength: 2, max: 2 })],
+  [new arrow.TimestampMicrosecond("UTC"), fc.integer({ min: 0, max: 6 })],
+  [new arrow.DateDay(), fc.integer({ min: 0, max: 6 }).map((day) => day * 86_400_000)],
+  [new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), fc.constantFrom("", "a", "bb", "c")],
 ];
 
 const NAMES = ["k", "l", "v", "s"] as const;
 type Name = (typeof NAMES)[number];
 type Row = Readonly<Record<Name, Value>>;
-type Types = Readonly<Record<Name, DataType>>;
+type Types = Readonly<Record<Name, arrow.DataType>>;
 
 interface Step {
   readonly on: readonly Name[];
@@ -120,7 +99,7 @@ const cases: fc.Arbitrary<Case> = fc
       })
       .filter(({ update, insert, remove }) => update !== null || insert || remove !== null);
     return fc.record({
-      types: fc.constant({ k, l, v: new Int32(), s: new Utf8() }),
+      types: fc.constant({ k, l, v: new arrow.Int32(), s: new arrow.Utf8() }),
       fileVersion: fc.constantFrom("2.0", "2.1", "2.2"),
       stableRowIds: fc.boolean(),
       target: fc.array(rows, { minLength: 1, maxLength: 3 }),
@@ -129,22 +108,22 @@ const cases: fc.Arbitrary<Case> = fc
   });
 
 /** Copies a dictionary type: columns of one type object would share a dictionary. */
-const unsharedType = (type: DataType): DataType =>
-  DataType.isDictionary(type) ? new Dictionary(type.dictionary, type.indices) : type;
+const unsharedType = (type: arrow.DataType): arrow.DataType =>
+  arrow.DataType.isDictionary(type) ? new arrow.Dictionary(type.dictionary, type.indices) : type;
 
-function tableOf(types: Types, rows: readonly Row[], names: readonly Name[] = NAMES): Table {
+function tableOf(types: Types, rows: readonly Row[], names: readonly Name[] = NAMES): arrow.Table {
   const own = names.map((name) => unsharedType(types[name]));
-  const schema = new Schema(names.map((name, index) => new Field(name, own[index], true)));
+  const schema = new arrow.Schema(names.map((name, index) => new arrow.Field(name, own[index], true)));
   const children = names.map(
     (name, index) =>
-      vectorFromArray(
+      arrow.vectorFromArray(
         rows.map((row) => row[name]),
         own[index],
       ).data[0],
   );
-  const type = new Struct(schema.fields);
-  return new Table(schema, [
-    new RecordBatch(schema, makeData({ type, length: rows.length, nullCount: 0, children })),
+  const type = new arrow.Struct(schema.fields);
+  return new arrow.Table(schema, [
+    new arrow.RecordBatch(schema, arrow.makeData({ type, length: rows.length, nullCount: 0, children })),
   ]);
 }
 
@@ -200,7 +179,7 @@ async function byThem(
   if (remove !== null)
     merge = merge.whenNotMatchedBySourceDelete(remove === ALL ? undefined : { where: remove });
   try {
-    const done = await merge.execute(theirs.tableFromIPC(tableToIPC(tableOf(types, rows, names))));
+    const done = await merge.execute(theirs.tableFromIPC(arrow.tableToIPC(tableOf(types, rows, names))));
     return [done.numUpdatedRows, done.numInsertedRows, done.numDeletedRows];
   } catch (error) {
     if (!/Ambiguous|No field named/.test(String(error))) throw error;
@@ -217,7 +196,7 @@ function shown(value: unknown): unknown {
   return value instanceof Uint8Array ? [...value].join() : value;
 }
 
-const textsOf = (rows: Table): string[] =>
+const textsOf = (rows: arrow.Table): string[] =>
   rows
     .toArray()
     .map((row) => JSON.stringify(NAMES.map((column) => shown(row[column]))))
@@ -230,7 +209,7 @@ let tableCount = 0;
 
 async function makeTable({ types, fileVersion, stableRowIds, target }: Case): Promise<string> {
   const name = `t${tableCount++}`;
-  const [first, ...others] = target.map((rows) => tableToIPC(tableOf(types, rows)));
+  const [first, ...others] = target.map((rows) => arrow.tableToIPC(tableOf(types, rows)));
   await reference.createTable(root, name, first, { dataStorageVersion: fileVersion, stableRowIds });
   for (const rows of others) await reference.appendTable(root, name, rows);
   await reference.deleteRows(root, name, "v < 0");
@@ -255,7 +234,7 @@ describe("merges", () => {
           if (counts[0] === null) expect(await namespace.table(first).version()).toBe(before);
           else done++;
         }
-        expect(textsOf(tableFromIPC(await reference.readTable(root, first)))).toEqual(await rowsOf(first));
+        expect(textsOf(arrow.tableFromIPC(await reference.readTable(root, first)))).toEqual(await rowsOf(first));
       }),
       { numRuns: runsOf("MERGE_PAIRS", 60) },
     );
@@ -264,18 +243,15 @@ describe("merges", () => {
 
   it("leave rows that are updated their ids, and say when they were made", async () => {
     const rows = (ks: readonly number[], v: number) =>
-      new Table({
-        k: vectorFromArray(ks, new Int32()),
-        v: vectorFromArray(
-          ks.map(() => v),
-          new Int32(),
-        ),
+      new arrow.Table({
+        k: int32s(ks),
+        v: int32s(ks.map(() => v)),
       });
     const upsert = { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
     const answers: unknown[] = [];
     for (const engine of ["ours", "theirs"]) {
       const name = `stable_${engine}`;
-      await reference.createTable(root, name, tableToIPC(rows([1, 2, 3], 0)), { stableRowIds: true });
+      await reference.createTable(root, name, arrow.tableToIPC(rows([1, 2, 3], 0)), { stableRowIds: true });
       const table = await connection.openTable(name);
       for (const [v, ks] of [
         [3, 2, 1],
@@ -286,7 +262,7 @@ describe("merges", () => {
         else {
           await table.checkoutLatest();
           const merge = table.mergeInsert("k").whenMatchedUpdateAll().whenNotMatchedInsertAll();
-          await merge.execute(theirs.tableFromIPC(tableToIPC(rows(ks, v))));
+          await merge.execute(theirs.tableFromIPC(arrow.tableToIPC(rows(ks, v))));
         }
       }
       await table.checkoutLatest();

@@ -3,13 +3,14 @@
  * items; we recheck what it finds.
  */
 
-import { Field, Int32, List, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, List, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { buildIndex, foundHere, foundThere, withReference } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
@@ -29,7 +30,7 @@ it.each([
   const name = `labels_${maker}`;
   const labels = new List(new Field("item", new Utf8(), true));
   const rows = new Table({
-    id: vectorFromArray(ids, new Int32()),
+    id: int32s(ids),
     v: vectorFromArray(
       ids.map((id) => (id % 10 === 7 ? null : [`l${id % 5}`])),
       labels,

@@ -1,18 +1,6 @@
 /** Nested columns beyond matrix.test.ts: arbitrary nestings, wide values, many pages, parts, refused rows. */
 
-import {
-  type Data,
-  Field,
-  FixedSizeList,
-  Int32,
-  List,
-  makeData,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Vector,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import {
   DirectoryNamespace,
   TableColumnNotFoundError,
@@ -130,28 +118,28 @@ describe("values larger than a chunk", () => {
 describe("lists of vectors larger than a chunk", () => {
   it.each(VERSIONS)("in null structs, version %s", async (version) => {
     const child = makeColumn({ type: "int32", shape: "random", nulls: "none" }, 50_000, 4);
-    const vectors = makeData({
-      type: new FixedSizeList(10_000, new Field("item", new Int32(), true)),
+    const vectors = arrow.makeData({
+      type: new arrow.FixedSizeList(10_000, new arrow.Field("item", new arrow.Int32(), true)),
       length: 5,
       nullCount: 0,
-      child: child as Data<Int32>,
+      child: child as arrow.Data<arrow.Int32>,
     });
-    const lists = makeData({
-      type: new List(new Field("item", vectors.type, true)),
+    const lists = arrow.makeData({
+      type: new arrow.List(new arrow.Field("item", vectors.type, true)),
       length: 4,
       nullCount: 0,
       valueOffsets: Int32Array.of(0, 2, 2, 3, 5),
       child: vectors,
     });
-    const struct = new Struct([new Field("l", lists.type, true)]);
-    const data = makeData({
+    const struct = new arrow.Struct([new arrow.Field("l", lists.type, true)]);
+    const data = arrow.makeData({
       type: struct,
       length: 4,
       nullCount: 1,
       nullBitmap: Uint8Array.of(0b1101),
       children: [lists],
     });
-    const rows = new Table({ c: new Vector([data]) });
+    const rows = new arrow.Table({ c: new arrow.Vector([data]) });
     // The reference fails on its own, but reads ours in 2.2.
     await interop.writeThere(namespaces[version], root, rows, version);
     await interop.writeHere(namespaces[version], root, rows, version);
@@ -169,7 +157,7 @@ describe("lists that are null or empty far more often than not", () => {
 });
 
 describe("rows with more empty lists between two values than a chunk can tell", () => {
-  const items: Record<string, (count: number) => Data> = {
+  const items: Record<string, (count: number) => arrow.Data> = {
     numbers: (count) => makeColumn({ type: "int32", shape: "random", nulls: "some" }, count, 3),
     booleans: (count) => makeColumn({ type: "bool", shape: "random", nulls: "none" }, count, 3),
     text: (count) => makeColumn({ type: "utf8", shape: "random", nulls: "some" }, count, 3),
@@ -184,21 +172,21 @@ describe("rows with more empty lists between two values than a chunk can tell", 
       { length: 100_101 },
       (_, list) => Math.min(list, 200) + Math.max(0, list - 99_901),
     );
-    const lists = makeData({
-      type: new List(new Field("item", child.type, true)),
+    const lists = arrow.makeData({
+      type: new arrow.List(new arrow.Field("item", child.type, true)),
       length: 100_100,
       nullCount: 0,
       valueOffsets: inner,
       child,
     });
-    const data = makeData({
-      type: new List(new Field("item", lists.type, true)),
+    const data = arrow.makeData({
+      type: new arrow.List(new arrow.Field("item", lists.type, true)),
       length: 2,
       nullCount: 0,
       valueOffsets: Int32Array.of(0, 100_000, 100_100),
       child: lists,
     });
-    const rows = new Table({ c: new Vector([data]) });
+    const rows = new arrow.Table({ c: new arrow.Vector([data]) });
     expect(await interop.writeThere(namespaces[version], root, rows, version)).toBeUndefined();
     expect(await interop.writeHere(namespaces[version], root, rows, version)).toBeUndefined();
   });
@@ -212,7 +200,7 @@ describe("parts of nested columns", () => {
     const spec = { columns: [struct([inner, leaf("bool", "some")], "some")], rowCount: 500, seed: 2 };
     await namespace.createTable({ id: [name] }, makeNestedTable(spec));
     for (const columns of [["c0.m1"], ["c0.m0"], ["c0.m0.m0", "c0.m0.m1"], ["c0.m0.m1", "c0"]]) {
-      const expected = tableFromIPC(await reference.readTable(root, name, { columns }));
+      const expected = arrow.tableFromIPC(await reference.readTable(root, name, { columns }));
       const actual = await namespace.table([name]).scan({ columns, limit: 500 }).toArrow();
       compareTables(expected, actual, { metadata: false });
     }
@@ -233,21 +221,21 @@ describe("parts of nested columns", () => {
       map(leaf("float64", "some"), "some"),
     ];
     const spec = { columns, rowCount: 3_000, seed: 8 };
-    await reference.createTable(root, name, tableToIPC(makeNestedTable(spec)));
+    await reference.createTable(root, name, arrow.tableToIPC(makeNestedTable(spec)));
     await namespace.insertIntoTable({ id: [name] }, makeNestedTable({ ...spec, seed: 9 }));
-    await reference.appendTable(root, name, tableToIPC(makeNestedTable({ ...spec, seed: 10 })));
+    await reference.appendTable(root, name, arrow.tableToIPC(makeNestedTable({ ...spec, seed: 10 })));
     await reference.deleteRows(root, name, "c0 % 7 = 3");
     for (const [offset, limit] of [
       [0, 1],
       [2_500, 400],
       [100, 100_000],
     ]) {
-      const expected = tableFromIPC(await reference.readTable(root, name, { offset, limit }));
+      const expected = arrow.tableFromIPC(await reference.readTable(root, name, { offset, limit }));
       const actual = await namespace.table([name]).scan({ offset, limit }).toArrow();
       compareTables(expected, actual, { metadata: false });
     }
     const rowOffsets = [5, 17, 2_569, 3_001, 5_001];
-    const expected = tableFromIPC(await reference.takeRows(root, name, rowOffsets));
+    const expected = arrow.tableFromIPC(await reference.takeRows(root, name, rowOffsets));
     const actual = await namespace.takeRows({ id: [name], rowOffsets });
     compareTables(expected, actual, { metadata: false });
   });
@@ -290,7 +278,7 @@ describe("rows that do not fit", () => {
     await expect(insert([leaf("int64", "some")])).rejects.toThrow(TableSchemaValidationError);
     // A missing nullable member reads as null.
     await insert([leaf("int32", "some")]);
-    const expected = tableFromIPC(await reference.readTable(root, name));
+    const expected = arrow.tableFromIPC(await reference.readTable(root, name));
     compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });
     const taken = await namespace.takeRows({ id: [name], rowOffsets: [7, 2] });
     expect(taken.getChildAt(0)?.get(0).m1).toBe(null);

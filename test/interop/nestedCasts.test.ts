@@ -2,33 +2,20 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  type DataType,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  List,
-  Map_,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
-const listOf = (item: DataType) => new List(new Field("item", item, true));
-const sizedOf = (size: number, item: DataType) => new FixedSizeList(size, new Field("item", item, true));
-const POINT = new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]);
-const ENTRY = new Struct([new Field("key", new Utf8(), false), new Field("value", new Int32(), true)]);
-const MAP = new Map_(new Field("entries", ENTRY, false) as ConstructorParameters<typeof Map_>[0]);
+const listOf = (item: arrow.DataType) => new arrow.List(new arrow.Field("item", item, true));
+const sizedOf = (size: number, item: arrow.DataType) => new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
+const POINT = new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), true)]);
+const ENTRY = new arrow.Struct([new arrow.Field("key", new arrow.Utf8(), false), new arrow.Field("value", new arrow.Int32(), true)]);
+const MAP = new arrow.Map_(new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]);
 
 const field = (name: string, type: string | object, nullable = true) => ({
   name,
@@ -47,42 +34,42 @@ const cast = (path: string, dataType: object): Change => ({ alter: [{ path, data
 /** "neither" names our error; after "only we" the reference reads the result; "only they" names our error. */
 type Outcome = "same" | `neither: ${string}` | "only we" | `only they: ${string}`;
 
-const cases: Record<string, [type: DataType, change: Change, outcome: Outcome]> = {
-  "a list of wider items": [listOf(new Int32()), cast("c", jsonList(field("item", "int64"))), "same"],
-  "its items by their path": [listOf(new Int32()), cast("c.item", { type: "int64" }), "same"],
+const cases: Record<string, [type: arrow.DataType, change: Change, outcome: Outcome]> = {
+  "a list of wider items": [listOf(new arrow.Int32()), cast("c", jsonList(field("item", "int64"))), "same"],
+  "its items by their path": [listOf(new arrow.Int32()), cast("c.item", { type: "int64" }), "same"],
   "a large list": [
-    listOf(new Int32()),
+    listOf(new arrow.Int32()),
     cast("c", { type: "large_list", fields: [field("item", "int32")] }),
     "same",
   ],
-  "items of another name": [listOf(new Int32()), cast("c", jsonList(field("element", "int32"))), "same"],
+  "items of another name": [listOf(new arrow.Int32()), cast("c", jsonList(field("element", "int32"))), "same"],
   "items that are null made non-nullable": [
-    listOf(new Int32()),
+    listOf(new arrow.Int32()),
     cast("c", jsonList(field("item", "int32", false))),
     "neither: TableSchemaValidation",
   ],
   "lists of all sizes in one": [
-    listOf(new Float32()),
+    listOf(new arrow.Float32()),
     cast("c", jsonSized(2, "float")),
     "neither: TableSchemaValidation",
   ],
   "items of text as numbers": [
-    listOf(new Utf8()),
+    listOf(new arrow.Utf8()),
     cast("c", jsonList(field("item", "int32"))),
     "neither: InvalidInput",
   ],
-  "lists in lists": [listOf(listOf(new Int32())), cast("c.item.item", { type: "int64" }), "same"],
+  "lists in lists": [listOf(listOf(new arrow.Int32())), cast("c.item.item", { type: "int64" }), "same"],
   "members of listed structs": [listOf(POINT), cast("c.item.a", { type: "int64" }), "same"],
-  "vectors of wider items": [sizedOf(2, new Float32()), cast("c", jsonSized(2, "double")), "same"],
-  "vectors of narrower items": [sizedOf(2, new Float32()), cast("c", jsonSized(2, "halffloat")), "same"],
+  "vectors of wider items": [sizedOf(2, new arrow.Float32()), cast("c", jsonSized(2, "double")), "same"],
+  "vectors of narrower items": [sizedOf(2, new arrow.Float32()), cast("c", jsonSized(2, "halffloat")), "same"],
   "vectors of another size": [
-    sizedOf(2, new Float32()),
+    sizedOf(2, new arrow.Float32()),
     cast("c", jsonSized(3, "float")),
     "neither: InvalidInput",
   ],
-  "vectors as lists": [sizedOf(2, new Float32()), cast("c", jsonList(field("item", "float"))), "same"],
+  "vectors as lists": [sizedOf(2, new arrow.Float32()), cast("c", jsonList(field("item", "float"))), "same"],
   "items of vectors by their path": [
-    sizedOf(2, new Float32()),
+    sizedOf(2, new arrow.Float32()),
     cast("c.item", { type: "double" }),
     "neither: TableColumnNotFound",
   ],
@@ -107,10 +94,10 @@ const cases: Record<string, [type: DataType, change: Change, outcome: Outcome]> 
   ],
   // The reference then has no map any more.
   "maps without values": [MAP, { drop: ["c.entries.value"] }, "only they: Unsupported"],
-  "items by another name": [listOf(new Int32()), { alter: [{ path: "c.item", rename: "element" }] }, "same"],
-  "lists without items": [listOf(new Int32()), { drop: ["c.item"] }, "same"],
+  "items by another name": [listOf(new arrow.Int32()), { alter: [{ path: "c.item", rename: "element" }] }, "same"],
+  "lists without items": [listOf(new arrow.Int32()), { drop: ["c.item"] }, "same"],
   "items made non-nullable": [
-    listOf(new Int32()),
+    listOf(new arrow.Int32()),
     { alter: [{ path: "c.item", nullable: false }] },
     "neither: Unsupported",
   ],
@@ -136,7 +123,7 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-async function twins(rows: Table): Promise<[Side, Side]> {
+async function twins(rows: arrow.Table): Promise<[Side, Side]> {
   const name = `t${tables++}`;
   await namespace.createTable({ id: [name] }, rows);
   await reference.deleteRows(root, name, "id = 3");
@@ -145,7 +132,7 @@ async function twins(rows: Table): Promise<[Side, Side]> {
 }
 
 it.each(Object.entries(cases))("%s", async (name, [type, change, outcome]) => {
-  const schema = new Schema([new Field("id", new Int32(), true), new Field("c", type, true)]);
+  const schema = new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true), new arrow.Field("c", type, true)]);
   const [ours, theirs] = await twins(rowsOf(schema, 0, 14, "2.2"));
   const before = await directorySnapshot(join(root, `${ours.name}.lance`));
   const ofError = (error: unknown) => {
@@ -167,16 +154,16 @@ it.each(Object.entries(cases))("%s", async (name, [type, change, outcome]) => {
 it("lists that all have one size as vectors", async () => {
   const lists = [[1, 2], null, [3, 4.5], null, [-1, 0]];
   const ids = lists.map((_, row) => row);
-  const rows = new Table({
-    id: vectorFromArray(ids, new Int32()),
-    c: vectorFromArray(lists, listOf(new Float32())),
+  const rows = new arrow.Table({
+    id: int32s(ids),
+    c: arrow.vectorFromArray(lists, listOf(new arrow.Float32())),
   });
   const [ours, theirs] = await twins(rows);
   const change = cast("c", jsonSized(2, "float"));
   await ours.byUs(change);
   await theirs.byThem(change);
   await expectAlike(ours, theirs, "vectors");
-  const seen = tableFromIPC(await reference.readTable(root, ours.name, { columns: ["c"] }));
+  const seen = arrow.tableFromIPC(await reference.readTable(root, ours.name, { columns: ["c"] }));
   expect(Array.from(seen.getChild("c") ?? [], (value) => value && Array.from(value))).toEqual([
     [1, 2],
     null,

@@ -2,20 +2,7 @@
  * Null structs have no values in either engine, however they were written: the layers of each leaf say so.
  */
 
-import {
-  type Data,
-  DataType,
-  Field,
-  Int32,
-  Int64,
-  List,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import type { IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -31,6 +18,7 @@ import {
 } from "../support/nestedGenerators.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
 const VERSIONS = ["2.1", "2.2"] as const;
 
@@ -64,7 +52,7 @@ describe.each(VERSIONS)("the values in null structs of version %s", (version) =>
       if (!existsIn(version, column)) continue;
       const rows = makeNestedTable({ columns: [column], rowCount: 60, seed: 7 });
       const name = `shape${tableCount++}`;
-      await reference.createTable(root, `${name}_there`, tableToIPC(rows), { dataStorageVersion: version });
+      await reference.createTable(root, `${name}_there`, arrow.tableToIPC(rows), { dataStorageVersion: version });
       await namespaces[version].createTable({ id: [name] }, rows);
       const there = shownPaths(await reference.readTable(root, `${name}_there`));
       const here = shownPaths(await reference.readTable(root, name));
@@ -78,7 +66,7 @@ describe.each(VERSIONS)("the values in null structs of version %s", (version) =>
 
 /** Paths of members that have values in a null struct. */
 function shownPaths(ipc: Uint8Array): Set<string> {
-  const table = tableFromIPC(ipc);
+  const table = arrow.tableFromIPC(ipc);
   const shown = new Set<string>();
   for (const { name } of table.schema.fields) {
     for (const data of table.getChild(name)?.data ?? []) noteShown(data, () => true, name, shown);
@@ -86,31 +74,31 @@ function shownPaths(ipc: Uint8Array): Set<string> {
   return shown;
 }
 
-function noteShown(data: Data, isThere: (index: number) => boolean, path: string, shown: Set<string>): void {
+function noteShown(data: arrow.Data, isThere: (index: number) => boolean, path: string, shown: Set<string>): void {
   const isValid = (index: number): boolean => data.nullCount === 0 || data.getValid(index);
   for (let index = 0; index < data.length; index++) if (!isThere(index) && isValid(index)) shown.add(path);
   const { type, children } = data;
   for (const [index, child] of children.entries()) {
     const childPath = `${path}.${type.children[index].name}`;
-    const valuesPerRow = DataType.isFixedSizeList(type) ? type.listSize : 1;
-    const isList = DataType.isList(type) || DataType.isMap(type);
+    const valuesPerRow = arrow.DataType.isFixedSizeList(type) ? type.listSize : 1;
+    const isList = arrow.DataType.isList(type) || arrow.DataType.isMap(type);
     const isParentThere = (value: number): boolean => {
       const row = Math.floor(value / valuesPerRow);
       return isList || (isThere(row) && isValid(row));
     };
     // Values in a null fixed-size list count for its members only.
-    if (DataType.isFixedSizeList(type)) noteShownMembers(child, isParentThere, childPath, shown);
+    if (arrow.DataType.isFixedSizeList(type)) noteShownMembers(child, isParentThere, childPath, shown);
     else noteShown(child, isParentThere, childPath, shown);
   }
 }
 
 function noteShownMembers(
-  item: Data,
+  item: arrow.Data,
   isThere: (index: number) => boolean,
   path: string,
   shown: Set<string>,
 ): void {
-  if (!DataType.isStruct(item.type)) return;
+  if (!arrow.DataType.isStruct(item.type)) return;
   const isValid = (index: number): boolean =>
     isThere(index) && (item.nullCount === 0 || item.getValid(index));
   for (const [index, child] of item.children.entries()) {
@@ -118,12 +106,12 @@ function noteShownMembers(
   }
 }
 
-const INNER = new Struct([new Field("b", new Int64(), true)]);
-const PAIR = new Struct([
-  new Field("a", new Int32(), true),
-  new Field("s", new Utf8(), true),
-  new Field("l", new List(new Field("item", new Utf8(), true)), true),
-  new Field("q", INNER, true),
+const INNER = new arrow.Struct([new arrow.Field("b", new arrow.Int64(), true)]);
+const PAIR = new arrow.Struct([
+  new arrow.Field("a", new arrow.Int32(), true),
+  new arrow.Field("s", new arrow.Utf8(), true),
+  new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)), true),
+  new arrow.Field("q", INNER, true),
 ]);
 const pairOf = (id: number) =>
   id % 2 === 1
@@ -134,10 +122,10 @@ const pairOf = (id: number) =>
         l: id % 4 === 0 ? ["x"] : [],
         q: id % 4 === 0 ? { b: BigInt(id) } : null,
       };
-const rowsOf = (ids: readonly number[]): Table =>
-  new Table({
-    id: vectorFromArray(ids, new Int32()),
-    p: vectorFromArray(ids.map(pairOf), PAIR),
+const rowsOf = (ids: readonly number[]): arrow.Table =>
+  new arrow.Table({
+    id: int32s(ids),
+    p: arrow.vectorFromArray(ids.map(pairOf), PAIR),
   });
 const idsFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, row) => first + row);
@@ -209,8 +197,8 @@ describe.each(VERSIONS)("null structs in a table of version %s", (version) => {
       alterations: [{ path: "p.a", dataType: { type: "int64" } }],
     });
     // The reference filters no struct whose members lie in two files, but reads it.
-    const read = tableFromIPC(await reference.readTable(root, name));
-    expect(read.getChild("p")?.type.children[0].type).toEqual(new Int64());
+    const read = arrow.tableFromIPC(await reference.readTable(root, name));
+    expect(read.getChild("p")?.type.children[0].type).toEqual(new arrow.Int64());
     expect([...shownPaths(await reference.readTable(root, name))]).toEqual([]);
     for (const [filter, passes] of FILTERS) {
       const expected = idsFrom(0, 30).filter(passes).length;

@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
@@ -15,10 +15,11 @@ import { manifestName } from "../../src/table/versions/paths.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
 const WEEK_S = 7 * 24 * 60 * 60;
 const CONTENT = "12345";
-const rowsOf = (...values: number[]): Table => new Table({ v: vectorFromArray(values, new Int32()) });
+const rowsOf = (...values: number[]): Table => new Table({ v: int32s(values) });
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
 let root: string;

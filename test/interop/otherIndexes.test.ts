@@ -3,23 +3,14 @@
  * them what it finds without an index.
  */
 
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import { Field, FixedSizeList, Float32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { withReference } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s, utf8s } from "../support/arrowColumns.js";
 
 const DIMENSION = 8;
 const ROWS = 400;
@@ -39,13 +30,13 @@ const textOf = (id: number): string => `${WORDS[id % 5]} ${WORDS[(id * 3 + 1) % 
 function rowsFrom(first: number, count: number): Table {
   const ids = Array.from({ length: count }, (_, row) => first + row);
   return new Table({
-    id: vectorFromArray(ids, new Int32()),
-    w: vectorFromArray(ids, new Int32()),
+    id: int32s(ids),
+    w: int32s(ids),
     vector: vectorFromArray(
       ids.map(vectorOf),
       new FixedSizeList(DIMENSION, new Field("item", new Float32(), true)),
     ),
-    text: vectorFromArray(ids.map(textOf), new Utf8()),
+    text: utf8s(ids.map(textOf)),
   });
 }
 

@@ -1,12 +1,13 @@
-import { Field, Int32, List, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, Int32, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s, utf8s } from "../support/arrowColumns.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
-const rows = new Table({ i: vectorFromArray([1, 2, null], new Int32()) });
+const rows = new Table({ i: int32s([1, 2, null]) });
 
 beforeAll(async () => {
   root = await makeTempDir();
@@ -32,8 +33,8 @@ describe("a table of version 2.3", () => {
     const numbers = Array.from({ length: 3_000 }, (_, row) => (row % 3 === 1 ? null : row % 97));
     const texts = numbers.map((number) => (number === null ? null : `text ${number % 5}`));
     const expected = new Table({
-      numbers: vectorFromArray(numbers, new Int32()),
-      texts: vectorFromArray(texts, new Utf8()),
+      numbers: int32s(numbers),
+      texts: utf8s(texts),
     });
     await create("v2_3", expected);
     const table = namespace.table(["v2_3"]);
@@ -48,8 +49,8 @@ describe("a table of version 2.3", () => {
     const runs = Array.from({ length: 100_000 }, (_, row) => (row < 90_000 ? row >> 10 : 1));
     const rare = runs.map((_, row) => (row % 5_000 < 2_500 ? null : row & 1));
     const expected = new Table({
-      runs: vectorFromArray(runs, new Int32()),
-      rare: vectorFromArray(rare, new Int32()),
+      runs: int32s(runs),
+      rare: int32s(rare),
     });
     await create("v2_3_runs", expected);
     compareTables(expected, await namespace.table(["v2_3_runs"]).scan().toArrow());

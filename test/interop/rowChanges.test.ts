@@ -3,23 +3,7 @@
  * turns on one table.
  */
 
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int8,
-  Int32,
-  Int64,
-  List,
-  Struct,
-  Table,
-  tableFromArrays,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -27,6 +11,7 @@ import { runsOf } from "../support/effort.js";
 import { filterTable, filterTexts } from "../support/filterTexts.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { float64s, int32s, int8s, utf8s } from "../support/arrowColumns.js";
 
 let root: string;
 let ns: DirectoryNamespace;
@@ -136,7 +121,7 @@ const statement: fc.Arbitrary<Statement> = fc.oneof(
 const HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"];
 
 /** The reference's rows: all columns, and with stable row ids also its id and version columns. */
-async function rowsOf(name: string, rows: Table, stable: boolean): Promise<Uint8Array> {
+async function rowsOf(name: string, rows: arrow.Table, stable: boolean): Promise<Uint8Array> {
   const columns = rows.schema.fields.map((field) => field.name);
   return reference.readTable(root, name, { columns: stable ? [...columns, ...HIDDEN] : columns });
 }
@@ -156,15 +141,15 @@ describe("differ on purpose", () => {
     "a vector of another length": { set: { vec: "[1]" }, theirs: null, ours: "refused" },
   };
   it.each(Object.entries(cases))("%s", async (name, { set, theirs, ours }) => {
-    const base = tableFromArrays({ id: Int32Array.of(1) });
+    const base = arrow.tableFromArrays({ id: Int32Array.of(1) });
     const rows = base.assign(
-      new Table({
-        i8: vectorFromArray([127], new Int8()),
-        i32: vectorFromArray([1], new Int32()),
-        f64: vectorFromArray([0], new Float64()),
-        s: vectorFromArray([""], new Utf8()),
-        li: vectorFromArray([[1n]], new List(new Field("item", new Int64(), true))),
-        vec: vectorFromArray([[1, 2]], new FixedSizeList(2, new Field("item", new Float32(), true))),
+      new arrow.Table({
+        i8: int8s([127]),
+        i32: int32s([1]),
+        f64: float64s([0]),
+        s: utf8s([""]),
+        li: arrow.vectorFromArray([[1n]], new arrow.List(new arrow.Field("item", new arrow.Int64(), true))),
+        vec: arrow.vectorFromArray([[1, 2]], new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true))),
       }),
     );
     const column = Object.keys(set).at(-1) as string;
@@ -173,11 +158,11 @@ describe("differ on purpose", () => {
       ["ours", byUs, ours],
     ] as const) {
       const table = `${who}_${name.replaceAll(" ", "_")}`;
-      await reference.createTable(root, table, tableToIPC(rows, "stream"));
+      await reference.createTable(root, table, arrow.tableToIPC(rows, "stream"));
       const version = await by(table, { kind: "update", set, where: undefined });
       if (version === null) expect("refused", who).toBe(expected);
       else {
-        const value = tableFromIPC(await reference.readTable(root, table))
+        const value = arrow.tableFromIPC(await reference.readTable(root, table))
           .getChild(column)
           ?.get(0);
         expect(value?.toArray === undefined ? value : Array.from(value), who).toEqual(expected);
@@ -190,7 +175,7 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
   it.each(["2.2", "2.1", "2.0"])("leave the same rows in files of %s", async (dataStorageVersion) => {
     // Files of 2.0 hold no null structs.
     const isOld = dataStorageVersion === "2.0";
-    const withoutStructs = (rows: Table) =>
+    const withoutStructs = (rows: arrow.Table) =>
       isOld ? rows.select(rows.schema.names.filter((name) => name !== "st")) : rows;
     const first = withoutStructs(filterTable(60, 3));
     const more = withoutStructs(filterTable(40, 4));
@@ -202,11 +187,11 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
         );
         run++;
         for (const name of names) {
-          await reference.createTable(root, name, tableToIPC(first, "stream"), {
+          await reference.createTable(root, name, arrow.tableToIPC(first, "stream"), {
             dataStorageVersion,
             stableRowIds,
           });
-          await reference.appendTable(root, name, tableToIPC(more, "stream"));
+          await reference.appendTable(root, name, arrow.tableToIPC(more, "stream"));
         }
         const [ours, theirs, both] = names;
         for (const [index, each] of statements.entries()) {
@@ -227,11 +212,11 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
 });
 
 describe("updates of structs and lists", () => {
-  const memberFields = [new Field("b", new Int32(), true), new Field("c", new Utf8(), true)];
-  const rows = new Table({
-    id: vectorFromArray([1, 2, 3], new Int32()),
-    a: vectorFromArray([{ b: 1, c: "x" }, null, { b: 3, c: null }], new Struct(memberFields)),
-    l: vectorFromArray([[1], [2, 3], null], new List(new Field("item", new Int32(), true))),
+  const memberFields = [new arrow.Field("b", new arrow.Int32(), true), new arrow.Field("c", new arrow.Utf8(), true)];
+  const rows = new arrow.Table({
+    id: int32s([1, 2, 3]),
+    a: arrow.vectorFromArray([{ b: 1, c: "x" }, null, { b: 3, c: null }], new arrow.Struct(memberFields)),
+    l: arrow.vectorFromArray([[1], [2, 3], null], new arrow.List(new arrow.Field("item", new arrow.Int32(), true))),
   });
 
   it.each<Readonly<Record<string, string>>>([
@@ -254,13 +239,13 @@ describe("updates of structs and lists", () => {
     );
     const statement: Statement = { kind: "update", set, where: "id < 3" };
     for (const name of names) {
-      await reference.createTable(root, name, tableToIPC(rows, "stream"), { mode: "overwrite" });
+      await reference.createTable(root, name, arrow.tableToIPC(rows, "stream"), { mode: "overwrite" });
     }
     const made = [await byUs(names[0], statement), await byThem(names[1], statement)];
     expect(made[0]).toBe(made[1]);
     const [ours, theirs] = await Promise.all(names.map((name) => reference.readTable(root, name)));
-    compareTables(tableFromIPC(ours), tableFromIPC(theirs));
+    compareTables(arrow.tableFromIPC(ours), arrow.tableFromIPC(theirs));
     const read = await ns.table(names[0]).scan().toArrow();
-    expect(JSON.stringify(read.toArray())).toBe(JSON.stringify(tableFromIPC(theirs).toArray()));
+    expect(JSON.stringify(read.toArray())).toBe(JSON.stringify(arrow.tableFromIPC(theirs).toArray()));
   });
 });

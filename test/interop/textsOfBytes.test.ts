@@ -5,12 +5,13 @@
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, Int32, List, Table, tableFromIPC, Uint8, vectorFromArray } from "apache-arrow";
+import { Field, List, Table, tableFromIPC, Uint8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodeManifestFile, encodeManifestFile } from "../../src/table/versions/manifest.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s } from "../support/arrowColumns.js";
 
 const TEXTS = Array.from({ length: 200 }, (_, id) =>
   id % 7 === 0 ? null : id % 5 === 0 ? "" : `text ${id}`,
@@ -24,12 +25,12 @@ beforeAll(async () => {
   ns = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.0" });
   const bytes = new List(new Field("item", new Uint8(), false));
   const rows = new Table({
-    id: vectorFromArray([...TEXTS.keys()], new Int32()),
+    id: int32s([...TEXTS.keys()]),
     text: vectorFromArray(
       TEXTS.map((text) => (text === null ? null : [...Buffer.from(text)])),
       bytes,
     ),
-    last: vectorFromArray([...TEXTS.keys()], new Int32()),
+    last: int32s([...TEXTS.keys()]),
   });
   await ns.createTable({ id: ["t"] }, rows);
   await ns.close();

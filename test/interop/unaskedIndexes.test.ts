@@ -3,10 +3,11 @@
  * compares covered rows.
  */
 
-import { Field, FixedSizeList, Float32, Int32, List, Table, vectorFromArray } from "apache-arrow";
+import { Field, FixedSizeList, Float32, List, Table, vectorFromArray } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";
+import { int32s } from "../support/arrowColumns.js";
 
 const ROWS = 400;
 const DIMENSION = 8;
@@ -29,7 +30,7 @@ const VECTOR = new FixedSizeList(DIMENSION, new Field("item", new Float32(), tru
 function rowsFrom(first: number, count: number, isMulti: boolean): Table {
   const ids = Array.from({ length: count }, (_, row) => first + row);
   return new Table({
-    id: vectorFromArray(ids, new Int32()),
+    id: int32s(ids),
     vector: isMulti
       ? vectorFromArray(
           ids.map((id) => [vectorOf(id), vectorOf(2 * id + 1)]),

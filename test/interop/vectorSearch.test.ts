@@ -2,7 +2,7 @@
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Table as ArrowTable, Field, Int32, List, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table as ArrowTable, Field, List, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
@@ -18,6 +18,7 @@ import {
   vectorTable,
   vectorType,
 } from "../support/vectorTables.js";
+import { int32s } from "../support/arrowColumns.js";
 
 const DIMENSION = 9;
 const ITEMS: readonly TestItem[] = ["float16", "float32", "float64", "uint8"];
@@ -225,7 +226,7 @@ describe("rows of several vectors", () => {
         : Array.from({ length: Math.floor(next() * 4) }, () => randomVector("float32", 4, next)),
     );
     const type = new List(new Field("item", vectorType("float32", 4), true));
-    const ids = vectorFromArray([...lists.keys()], new Int32());
+    const ids = int32s([...lists.keys()]);
     const data = new ArrowTable({ id: ids, v: vectorFromArray(lists, type) });
     await namespace.createTable({ id: [name] }, tableToIPC(data, "stream"));
     const table = await connection.openTable(name);

@@ -3,28 +3,14 @@
  * types.
  */
 
-import {
-  Binary,
-  Dictionary,
-  Field,
-  Int8,
-  Int16,
-  Int32,
-  LargeUtf8,
-  Schema,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Uint16,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { allTypesSpec, makeTable, type TableSpec, tableSpecs } from "../support/generators.js";
 import { exchangeTables } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { utf8s } from "../support/arrowColumns.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
@@ -46,11 +32,11 @@ describe("tables of 2.0", () => {
     const other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
     for (let seed = 1; seed < 5; seed++) {
       if (seed % 2 === 0) await other.insertIntoTable({ id: [name] }, part(seed));
-      else await reference.appendTable(root, name, tableToIPC(part(seed)));
+      else await reference.appendTable(root, name, arrow.tableToIPC(part(seed)));
     }
     await other.close();
     const expected = part(0).concat(part(1), part(2), part(3), part(4));
-    compareTables(expected, tableFromIPC(await reference.readTable(root, name)), { metadata: false });
+    compareTables(expected, arrow.tableFromIPC(await reference.readTable(root, name)), { metadata: false });
     compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });
     expect(await namespace.getTableStats({ id: [name] })).toEqual(await reference.tableStats(root, name));
   });
@@ -66,12 +52,12 @@ describe("tables of 2.0", () => {
       [19_990, 20],
       [123, 10_000],
     ]) {
-      const expected = tableFromIPC(await reference.readTable(root, name, { columns, offset, limit }));
+      const expected = arrow.tableFromIPC(await reference.readTable(root, name, { columns, offset, limit }));
       const actual = await namespace.table([name]).scan({ columns, offset, limit }).toArrow();
       compareTables(expected, actual, { metadata: false });
     }
     const offsets = [0, 7_000, 7_001, 19_999];
-    const taken = tableFromIPC(await reference.takeRows(root, name, offsets, { columns }));
+    const taken = arrow.tableFromIPC(await reference.takeRows(root, name, offsets, { columns }));
     compareTables(taken, await namespace.table([name]).take(offsets, columns), { metadata: false });
   });
 
@@ -91,14 +77,14 @@ describe("tables of 2.0", () => {
       rowCount: 50_000,
       seed: 8,
     };
-    await reference.createTable(root, name, tableToIPC(makeTable(spec)), { dataStorageVersion: "2.0" });
+    await reference.createTable(root, name, arrow.tableToIPC(makeTable(spec)), { dataStorageVersion: "2.0" });
     await namespace.insertIntoTable({ id: [name] }, makeTable({ ...spec, seed: 9 }));
     const offsets = Array.from({ length: 300 }, (_, index) => index * 333);
-    const expected = tableFromIPC(await reference.takeRows(root, name, offsets));
+    const expected = arrow.tableFromIPC(await reference.takeRows(root, name, offsets));
     compareTables(expected, await namespace.table([name]).take(offsets), { metadata: false });
     const part = { offset: 49_000, limit: 2_000 };
     compareTables(
-      tableFromIPC(await reference.readTable(root, name, part)),
+      arrow.tableFromIPC(await reference.readTable(root, name, part)),
       await namespace.table([name]).scan(part).toArrow(),
       { metadata: false },
     );
@@ -110,28 +96,28 @@ describe("tables of 2.0", () => {
     const numbers = (count: number) =>
       Array.from({ length: count }, (_, row) => (row % 4 === 2 ? null : (row % 11) - 5));
     for (const count of [1, 5, 700]) {
-      const expected = new Table({
-        few: vectorFromArray(words(count, 3, true), new Dictionary(new Utf8(), new Int8())),
-        full: vectorFromArray(words(count, 128, false), new Dictionary(new Utf8(), new Int8())),
-        wide: vectorFromArray(words(count, 500, true), new Dictionary(new Utf8(), new Int32())),
-        bytes: vectorFromArray(
+      const expected = new arrow.Table({
+        few: arrow.vectorFromArray(words(count, 3, true), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
+        full: arrow.vectorFromArray(words(count, 128, false), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
+        wide: arrow.vectorFromArray(words(count, 500, true), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
+        bytes: arrow.vectorFromArray(
           words(count, 9, true).map((word) => (word === null ? null : new TextEncoder().encode(word))),
-          new Dictionary(new Binary(), new Uint16()),
+          new arrow.Dictionary(new arrow.Binary(), new arrow.Uint16()),
         ),
-        numbers: vectorFromArray(numbers(count), new Dictionary(new Int32(), new Int16())),
-        nulls: vectorFromArray(
+        numbers: arrow.vectorFromArray(numbers(count), new arrow.Dictionary(new arrow.Int32(), new arrow.Int16())),
+        nulls: arrow.vectorFromArray(
           Array.from({ length: count }, () => null),
-          new Dictionary(new Utf8(), new Int32()),
+          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
         ),
       });
       const [ours, theirs] = [freshName(), freshName()];
       await namespace.createTable({ id: [ours] }, expected);
-      await reference.createTable(root, theirs, tableToIPC(expected), { dataStorageVersion: "2.0" });
-      const values = (table: Table) => table.toArray().map((row) => JSON.stringify(row));
+      await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: "2.0" });
+      const values = (table: arrow.Table) => table.toArray().map((row) => JSON.stringify(row));
       const rows = values(expected);
       expect(values(await namespace.table([ours]).scan().toArrow())).toEqual(rows);
       expect(values(await namespace.table([theirs]).scan().toArrow())).toEqual(rows);
-      expect(values(tableFromIPC(await reference.readTable(root, ours)))).toEqual(rows);
+      expect(values(arrow.tableFromIPC(await reference.readTable(root, ours)))).toEqual(rows);
     }
   });
 
@@ -141,16 +127,16 @@ describe("tables of 2.0", () => {
     );
     const schemes = ["zstd", "lz4", "fsst", "none"];
     const fields = schemes.map(
-      (scheme) => new Field(scheme, new Utf8(), true, new Map([["lance-encoding:compression", scheme]])),
+      (scheme) => new arrow.Field(scheme, new arrow.Utf8(), true, new Map([["lance-encoding:compression", scheme]])),
     );
-    const columns = Object.fromEntries(schemes.map((scheme) => [scheme, vectorFromArray(texts, new Utf8())]));
-    const expected = new Table(new Schema(fields), columns);
+    const columns = Object.fromEntries(schemes.map((scheme) => [scheme, utf8s(texts)]));
+    const expected = new arrow.Table(new arrow.Schema(fields), columns);
     const name = freshName();
-    await reference.createTable(root, name, tableToIPC(expected), { dataStorageVersion: "2.0" });
+    await reference.createTable(root, name, arrow.tableToIPC(expected), { dataStorageVersion: "2.0" });
     compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });
     await namespace.insertIntoTable({ id: [name] }, expected);
     const twice = expected.concat(expected);
-    compareTables(twice, tableFromIPC(await reference.readTable(root, name)), { metadata: false });
+    compareTables(twice, arrow.tableFromIPC(await reference.readTable(root, name)), { metadata: false });
     compareTables(twice, await namespace.table([name]).scan().toArrow(), { metadata: false });
   });
 
@@ -167,24 +153,24 @@ describe("tables of 2.0", () => {
     const bytes = texts.map((text) => (text === null ? null : new TextEncoder().encode(text)));
     const metadata = new Map([["lance-encoding:compression", scheme]]);
     for (const [type, values] of [
-      [new Utf8(), texts],
-      [new Binary(), bytes],
-      [new LargeUtf8(), texts],
-      [new Utf8(), ["a", null, ""]],
-      [new Utf8(), [null, null]],
-      [new Int32(), [1, null]],
+      [new arrow.Utf8(), texts],
+      [new arrow.Binary(), bytes],
+      [new arrow.LargeUtf8(), texts],
+      [new arrow.Utf8(), ["a", null, ""]],
+      [new arrow.Utf8(), [null, null]],
+      [new arrow.Int32(), [1, null]],
     ] as const) {
-      const expected = new Table(new Schema([new Field("c", type, true, metadata)]), {
-        c: vectorFromArray(values, type),
+      const expected = new arrow.Table(new arrow.Schema([new arrow.Field("c", type, true, metadata)]), {
+        c: arrow.vectorFromArray(values, type),
       });
       const [ours, theirs] = [freshName(), freshName()];
       await namespace.createTable({ id: [ours] }, expected);
-      compareTables(expected, tableFromIPC(await reference.readTable(root, ours)));
+      compareTables(expected, arrow.tableFromIPC(await reference.readTable(root, ours)));
       compareTables(expected, await namespace.table([ours]).scan().toArrow());
       // The reference panics over these.
-      if (scheme === "fsst" && (type instanceof LargeUtf8 || values.every((value) => value === null)))
+      if (scheme === "fsst" && (type instanceof arrow.LargeUtf8 || values.every((value) => value === null)))
         continue;
-      await reference.createTable(root, theirs, tableToIPC(expected), { dataStorageVersion: "2.0" });
+      await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: "2.0" });
       compareTables(expected, await namespace.table([theirs]).scan().toArrow());
       const size = async (name: string) => (await namespace.getTableStats({ id: [name] })).totalBytes;
       expect(await size(ours)).toBeLessThan(1.1 * (await size(theirs)) + 300);

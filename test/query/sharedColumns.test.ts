@@ -1,23 +1,13 @@
 /** A column that is wanted under many names, or inside others that are wanted, is read and decoded once. */
 
 import { rm } from "node:fs/promises";
-import {
-  type Data,
-  Field,
-  Int32,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { int32s, utf8s } from "../support/arrowColumns.js";
 
 const ROWS = 20_000;
 const ALIASES = 1500;
@@ -38,30 +28,24 @@ afterAll(async () => {
 });
 
 /** `n`, `s.a` and `s.t.b`, of values that are packed in their pages. */
-function nestedTable(): Table {
-  const numbers = vectorFromArray(
-    Array.from({ length: ROWS }, (_, row) => row % 1000),
-    new Int32(),
-  );
-  const words = vectorFromArray(
-    Array.from({ length: ROWS }, (_, row) => `word ${row % 7}`),
-    new Utf8(),
-  );
-  const inner = new Struct([new Field("b", new Utf8(), true)]);
-  const outer = new Struct<{ a: Int32; t: typeof inner }>([
-    new Field("a", new Int32(), true),
-    new Field("t", inner, true),
+function nestedTable(): arrow.Table {
+  const numbers = int32s(ROWS, (row) => row % 1000);
+  const words = utf8s(ROWS, (row) => `word ${row % 7}`);
+  const inner = new arrow.Struct([new arrow.Field("b", new arrow.Utf8(), true)]);
+  const outer = new arrow.Struct<{ a: arrow.Int32; t: typeof inner }>([
+    new arrow.Field("a", new arrow.Int32(), true),
+    new arrow.Field("t", inner, true),
   ] as never);
-  const t = makeData({ type: inner, length: ROWS, nullCount: 0, children: [words.data[0]] });
-  const s = makeData({ type: outer, length: ROWS, nullCount: 0, children: [numbers.data[0], t] });
-  const schema = new Schema([new Field("n", new Int32(), true), new Field("s", outer, true)]);
-  const data = makeData({
-    type: new Struct(schema.fields),
+  const t = arrow.makeData({ type: inner, length: ROWS, nullCount: 0, children: [words.data[0]] });
+  const s = arrow.makeData({ type: outer, length: ROWS, nullCount: 0, children: [numbers.data[0], t] });
+  const schema = new arrow.Schema([new arrow.Field("n", new arrow.Int32(), true), new arrow.Field("s", outer, true)]);
+  const data = arrow.makeData({
+    type: new arrow.Struct(schema.fields),
     length: ROWS,
     nullCount: 0,
     children: [numbers.data[0], s],
   });
-  return new Table([new RecordBatch(schema, data)]);
+  return new arrow.Table([new arrow.RecordBatch(schema, data)]);
 }
 
 const aliases = (count: number, path: string) =>
@@ -69,13 +53,13 @@ const aliases = (count: number, path: string) =>
 
 /** Memory that the batches of a table stand on, and bytes read for it. */
 async function costOf(
-  read: () => Promise<Table>,
-): Promise<{ memory: number; bytesRead: number; table: Table }> {
+  read: () => Promise<arrow.Table>,
+): Promise<{ memory: number; bytesRead: number; table: arrow.Table }> {
   const before = disk.bytesRead;
   const table = await read();
   const buffers = new Set<ArrayBufferLike>();
   for (const { data } of table.batches) {
-    const visit = ({ buffers: own, children }: Data): void => {
+    const visit = ({ buffers: own, children }: arrow.Data): void => {
       for (const view of Object.values(own)) if (ArrayBuffer.isView(view)) buffers.add(view.buffer);
       for (const child of children) visit(child);
     };

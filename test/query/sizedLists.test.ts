@@ -2,19 +2,7 @@
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import {
-  Field,
-  FixedSizeList,
-  Float64,
-  Int32,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableToIPC,
-  Utf8,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -35,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => namespace.close());
 
 /** Members that lie in different layouts, some of them null, in structs and lists that are null now and then. */
-function tableOf(dimension: number): Table {
+function tableOf(dimension: number): arrow.Table {
   const count = ROWS * dimension;
   const random = new Random(dimension);
   const bits = (length: number, share: number) => {
@@ -53,18 +41,18 @@ function tableOf(dimension: number): Table {
   const offsets = Int32Array.from({ length: count + 1 }, (_, index) => index * 3);
   const text = Uint8Array.from({ length: count * 3 }, (_, index) => 97 + ((index * 31 + (index >> 7)) % 26));
   const members = [
-    makeData({ type: new Float64(), data: floats }),
-    makeData({ type: new Int32(), data: integers, nullBitmap: bits(count, 11), length: count }),
-    makeData({ type: new Utf8(), data: text, valueOffsets: offsets, length: count }),
+    arrow.makeData({ type: new arrow.Float64(), data: floats }),
+    arrow.makeData({ type: new arrow.Int32(), data: integers, nullBitmap: bits(count, 11), length: count }),
+    arrow.makeData({ type: new arrow.Utf8(), data: text, valueOffsets: offsets, length: count }),
   ];
   const names = ["plain", "sparse", "text"];
-  const item = new Struct(names.map((name, index) => new Field(name, members[index]!.type, true)));
-  const structs = makeData({ type: item, length: count, nullBitmap: bits(count, 13), children: members });
-  const type = new FixedSizeList(dimension, new Field("item", item, true));
-  const lists = makeData({ type, length: ROWS, nullBitmap: bits(ROWS, 17), child: structs });
-  const schema = new Schema([new Field("lists", type, true)]);
-  const rows = makeData({ type: new Struct(schema.fields), length: ROWS, nullCount: 0, children: [lists] });
-  return new Table([new RecordBatch(schema, rows)]);
+  const item = new arrow.Struct(names.map((name, index) => new arrow.Field(name, members[index]!.type, true)));
+  const structs = arrow.makeData({ type: item, length: count, nullBitmap: bits(count, 13), children: members });
+  const type = new arrow.FixedSizeList(dimension, new arrow.Field("item", item, true));
+  const lists = arrow.makeData({ type, length: ROWS, nullBitmap: bits(ROWS, 17), child: structs });
+  const schema = new arrow.Schema([new arrow.Field("lists", type, true)]);
+  const rows = arrow.makeData({ type: new arrow.Struct(schema.fields), length: ROWS, nullCount: 0, children: [lists] });
+  return new arrow.Table([new arrow.RecordBatch(schema, rows)]);
 }
 
 const SCATTERED = [59_999, 0, 1, 31_234, 16, 44_444, 31_235, 3];
@@ -74,7 +62,7 @@ describe.each([1, 2, 3, 7, 10])("lists of %d structs", (dimension) => {
     const name = `t${dimension}${writer.length}`;
     const expected = tableOf(dimension);
     if (writer === "us") await namespace.createTable({ id: [name] }, expected);
-    else await reference.createTable(root, name, tableToIPC(expected));
+    else await reference.createTable(root, name, arrow.tableToIPC(expected));
     const table = namespace.table([name]);
     const bytes = await dataBytes(name);
 

@@ -3,22 +3,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import {
-  Bool,
-  type DataType,
-  Field,
-  Int32,
-  List,
-  makeVector,
-  Schema,
-  Struct,
-  Table,
-  tableFromArrays,
-  tableToIPC,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeBatch, toTable } from "../../src/arrow/exchange/batch.js";
@@ -43,6 +28,7 @@ import { swapDataFile } from "../file/swapDataFile.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { bools, int32s, utf8s } from "../support/arrowColumns.js";
 
 const MIB = 2 ** 20;
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;
@@ -67,7 +53,7 @@ beforeEach(async () => {
 afterEach(() => handles.close());
 
 /** Values with row ids, in several batches. Tables refuse columns of the second name. */
-function entries(rowCount: number, batchRows = 10_000): Table {
+function entries(rowCount: number, batchRows = 10_000): arrow.Table {
   const random = new Random(7);
   const words = Array.from({ length: rowCount }, (_, row) =>
     row % 13 === 0 ? null : `word ${Math.floor(random.next() * 1e6)}`,
@@ -76,17 +62,17 @@ function entries(rowCount: number, batchRows = 10_000): Table {
   const batches = [];
   for (let start = 0; start < rowCount; start += batchRows) {
     const columns = {
-      value: vectorFromArray(words.slice(start, start + batchRows), new Utf8()),
-      _rowid: makeVector(ids.slice(start, start + batchRows)),
+      value: utf8s(words.slice(start, start + batchRows)),
+      _rowid: arrow.makeVector(ids.slice(start, start + batchRows)),
     };
-    batches.push(...new Table(columns).batches);
+    batches.push(...new arrow.Table(columns).batches);
   }
-  return new Table(batches);
+  return new arrow.Table(batches);
 }
 
 async function write(
   path: string,
-  table: Table,
+  table: arrow.Table,
   version: FileVersion,
   options: Partial<SingleFileOptions> = {},
 ): Promise<WrittenFile> {
@@ -118,10 +104,10 @@ async function openFile(path: string, names?: readonly (readonly string[])[]) {
 async function read(
   plan: LeafPlan,
   span: RowSpan,
-  types: readonly DataType[],
+  types: readonly arrow.DataType[],
   options: Partial<ReadOptions> = {},
-): Promise<{ table: Table; positions: number[]; batches: number[] }> {
-  const schema = new Schema(types.map((type, index) => new Field(`c${index}`, type, true)));
+): Promise<{ table: arrow.Table; positions: number[]; batches: number[] }> {
+  const schema = new arrow.Schema(types.map((type, index) => new arrow.Field(`c${index}`, type, true)));
   const batches = [];
   const positions: number[] = [];
   const counts: number[] = [];
@@ -135,7 +121,7 @@ async function read(
   return { table: toTable(schema, batches), positions, batches: counts };
 }
 
-const valuesOf = (table: Table, column = 0): unknown[] => [...table.getChildAt(column)!];
+const valuesOf = (table: arrow.Table, column = 0): unknown[] => [...table.getChildAt(column)!];
 
 describe.each(VERSIONS)("a file of two columns, version %s", (version) => {
   const ROWS = 50_000;
@@ -150,7 +136,7 @@ describe.each(VERSIONS)("a file of two columns, version %s", (version) => {
 
   it("is read back in batches, with the positions of the rows", async () => {
     const { plan, span } = await openFile(path);
-    const reading = await read(plan, span, [new Utf8(), new Uint64()]);
+    const reading = await read(plan, span, [new arrow.Utf8(), new arrow.Uint64()]);
     expect(valuesOf(reading.table, 0)).toEqual(valuesOf(table, 0));
     expect(valuesOf(reading.table, 1)).toEqual(valuesOf(table, 1));
     expect(reading.positions).toEqual(Array.from({ length: ROWS }, (_, row) => row));
@@ -160,7 +146,7 @@ describe.each(VERSIONS)("a file of two columns, version %s", (version) => {
   it("is read column by column, and in part", async () => {
     const { plan, span } = await openFile(path, [["_rowid"]]);
     const skipped = Uint32Array.of(0, 20_001, 20_002, 29_999, 40_000);
-    const reading = await read(plan, { ...span, start: 20_000, end: 30_000, skipped }, [new Uint64()]);
+    const reading = await read(plan, { ...span, start: 20_000, end: 30_000, skipped }, [new arrow.Uint64()]);
     const expected = Array.from({ length: 10_000 }, (_, row) => 20_000 + row).filter(
       (row) => !skipped.includes(row),
     );
@@ -201,22 +187,13 @@ describe("transient batches", () => {
   const ROWS = 140_000;
   const random = new Random(11);
   const numbers = Array.from({ length: ROWS }, () => Math.floor(random.next() * 1000));
-  const table = new Table({
-    plain: makeVector(Int32Array.from(numbers)),
-    sparse: vectorFromArray(
-      numbers.map((value) => (value % 7 === 0 ? null : value)),
-      new Int32(),
-    ),
-    runs: makeVector(Float64Array.from(numbers, (_, row) => Math.floor(row / 5000))),
-    wide: makeVector(Float64Array.from(numbers, (value) => value / 3)),
-    text: vectorFromArray(
-      numbers.map((value, row) => `${value} of ${row}`),
-      new Utf8(),
-    ),
-    flag: vectorFromArray(
-      numbers.map((value) => value % 3 === 0),
-      new Bool(),
-    ),
+  const table = new arrow.Table({
+    plain: arrow.makeVector(Int32Array.from(numbers)),
+    sparse: int32s(numbers.map((value) => (value % 7 === 0 ? null : value))),
+    runs: arrow.makeVector(Float64Array.from(numbers, (_, row) => Math.floor(row / 5000))),
+    wide: arrow.makeVector(Float64Array.from(numbers, (value) => value / 3)),
+    text: utf8s(numbers.map((value, row) => `${value} of ${row}`)),
+    flag: bools(numbers.map((value) => value % 3 === 0)),
   });
   const types = table.schema.fields.map(({ type }) => type);
 
@@ -275,7 +252,7 @@ describe("the writer of a file of columns", () => {
     expect(await buffer(2)).toEqual(new Uint8Array(0));
     await expect(buffer(3)).rejects.toThrow(CorruptFileError);
     const { plan, span } = await openFile(path);
-    expect((await read(plan, span, [new Utf8(), new Uint64()])).table.numRows).toBe(100);
+    expect((await read(plan, span, [new arrow.Utf8(), new arrow.Uint64()])).table.numRows).toBe(100);
   });
 
   it("lets readers find damage to a global buffer by its checksum", async () => {
@@ -299,25 +276,25 @@ describe("the writer of a file of columns", () => {
     await writeColumns(disk, path, planNewColumns(schema), (async function* () {})(), { version: "2.2" });
     const { plan, span, file } = await openFile(path);
     expect(file.rowCount).toBe(0);
-    expect((await read(plan, span, [new Utf8(), new Uint64()])).batches).toEqual([]);
+    expect((await read(plan, span, [new arrow.Utf8(), new arrow.Uint64()])).batches).toEqual([]);
   });
 
   it.each(VERSIONS)("takes nested columns, and reads parts of them, in version %s", async (version) => {
     const path = join(directory, "nested.lance");
-    const type = new Struct<{ words: List<Utf8>; number: Int32 }>([
-      new Field("words", new List(new Field("item", new Utf8(), true)), true),
-      new Field("number", new Int32(), true),
+    const type = new arrow.Struct<{ words: arrow.List<arrow.Utf8>; number: arrow.Int32 }>([
+      new arrow.Field("words", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)), true),
+      new arrow.Field("number", new arrow.Int32(), true),
     ]);
     const values = Array.from({ length: 3000 }, (_, row) => ({
       words: Array.from({ length: row % 4 }, (_, word) => `${row}/${word}`),
       number: row % 7 === 0 ? null : row,
     }));
-    await write(path, new Table({ top: vectorFromArray(values, type) }), version);
+    await write(path, new arrow.Table({ top: arrow.vectorFromArray(values, type) }), version);
     const { plan, span, stored } = await openFile(path, [
       ["top", "number"],
       ["top", "words"],
     ]);
-    const reading = await read(plan, span, [new Int32(), type.children[0]!.type]);
+    const reading = await read(plan, span, [new arrow.Int32(), type.children[0]!.type]);
     expect(valuesOf(reading.table)).toEqual(values.map(({ number }) => number));
     const lists = valuesOf(reading.table, 1) as Iterable<string>[];
     expect(lists.map((list) => [...list])).toEqual(values.map(({ words }) => words));
@@ -329,7 +306,7 @@ describe("the writer of a file of columns", () => {
     const { schema, batches } = entries(30_000);
     const plan = planNewColumns(schema);
     const failing = async function* (): AsyncGenerator<InputBatch, void, undefined> {
-      for await (const batch of (await openInput(new Table(batches.slice(0, 2)))).batches) yield batch;
+      for await (const batch of (await openInput(new arrow.Table(batches.slice(0, 2)))).batches) yield batch;
       throw new Error("the input failed");
     };
     const path = join(directory, "never.lance");
@@ -337,7 +314,7 @@ describe("the writer of a file of columns", () => {
     await expect(failed).rejects.toThrow("the input failed");
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(write(path, entries(10), "2.2", { signal })).rejects.toThrow("enough");
-    const strict = new Schema([new Field("value", new Utf8(), false), schema.fields[1]!]);
+    const strict = new arrow.Schema([new arrow.Field("value", new arrow.Utf8(), false), schema.fields[1]!]);
     const input = await openInput(entries(10));
     const refused = writeColumns(disk, path, planNewColumns(strict), input.batches, { version: "2.2" });
     await expect(refused).rejects.toThrow(TableSchemaValidationError);
@@ -348,24 +325,24 @@ describe("the writer of a file of columns", () => {
 describe("columns of data files of tables", () => {
   it("have the rows that a scan returns", async () => {
     const namespace = new DirectoryNamespace({ root: directory, durability: "none" });
-    const table = tableFromArrays({ number: Int32Array.from({ length: 20_000 }, (_, row) => row * 2) });
-    await namespace.createTable({ id: ["t"] }, tableToIPC(table));
+    const table = arrow.tableFromArrays({ number: Int32Array.from({ length: 20_000 }, (_, row) => row * 2) });
+    await namespace.createTable({ id: ["t"] }, arrow.tableToIPC(table));
     await namespace.close();
     const data = join(directory, "t.lance", "data");
     const [name] = await readdir(data);
     const { plan, span } = await openFile(join(data, name!), [["number"]]);
-    const reading = await read(plan, span, [new Int32()]);
+    const reading = await read(plan, span, [new arrow.Int32()]);
     expect(valuesOf(reading.table)).toEqual(valuesOf(table));
   });
 
   it("are read by the reference, with their global buffers", async () => {
     const rowsTimes = (factor: number) =>
-      tableFromArrays({
+      arrow.tableFromArrays({
         number: Int32Array.from({ length: 5000 }, (_, row) => row * factor),
         other: Float64Array.from({ length: 5000 }, (_, row) => row / factor),
       });
     const table = rowsTimes(2);
-    await reference.createTable(directory, "t", tableToIPC(rowsTimes(3), "stream"), {
+    await reference.createTable(directory, "t", arrow.tableToIPC(rowsTimes(3), "stream"), {
       dataStorageVersion: "2.2",
     });
     await swapDataFile(disk, join(directory, "t.lance"), table, "2.2", async (_, path, rows, version) => {

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Schema, Table } from "apache-arrow";
 import { beforeEach, expect, it } from "vitest";
 import type { VariableColumn } from "../../src/arrow/columns/column.js";
 import { openInput } from "../../src/arrow/exchange/input.js";
@@ -20,6 +20,7 @@ import { STREAMED } from "../../src/rows/readAhead.js";
 import { readColumns } from "../../src/rows/readColumns.js";
 import { writeColumns } from "../../src/rows/writeColumns.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { utf8s } from "../support/arrowColumns.js";
 
 const ROWS = 60_000;
 const BATCH_ROWS = 1000;
@@ -36,7 +37,7 @@ let disk: Disk;
 beforeEach(async () => {
   path = join(await makeTempDir(), "texts.lance");
   disk = new NodeDisk({ durability: "none" });
-  const table = new Table({ text: vectorFromArray(texts, new Utf8()) });
+  const table = new Table({ text: utf8s(texts) });
   const plan = planNewColumns(new Schema(table.schema.fields));
   await writeColumns(disk, path, plan, (await openInput(table)).batches, { version: "2.2" });
 });

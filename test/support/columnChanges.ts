@@ -1,24 +1,7 @@
 /** Changes of columns by us and by the reference on two equal tables, and the comparison of the results. */
 
 import { join } from "node:path";
-import {
-  type DataType,
-  type Dictionary,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  type Int64,
-  List,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { expect } from "vitest";
 import type { Manifest } from "../../src/format/table.js";
@@ -36,13 +19,13 @@ import { compareTables, reference } from "./reference.js";
  * Deterministic values of a type; every fifth row is null if the type allows it. Files of 2.0 have no null
  * structs.
  */
-function sampleOf(type: DataType, row: number, nullable: boolean, version: string): unknown {
-  if (nullable && row % 5 === 4 && !(version === "2.0" && type instanceof Struct)) return null;
+function sampleOf(type: arrow.DataType, row: number, nullable: boolean, version: string): unknown {
+  if (nullable && row % 5 === 4 && !(version === "2.0" && type instanceof arrow.Struct)) return null;
   switch (type.typeId) {
     case -1:
-      return sampleOf((type as Dictionary).dictionary, row, false, version);
+      return sampleOf((type as arrow.Dictionary).dictionary, row, false, version);
     case 2:
-      return (type as Int64 | Int32).bitWidth === 64 ? BigInt(row % 100) : row % 100;
+      return (type as arrow.Int64 | arrow.Int32).bitWidth === 64 ? BigInt(row % 100) : row % 100;
     case 3:
       return (row % 50) / 2;
     case 5:
@@ -63,11 +46,11 @@ function sampleOf(type: DataType, row: number, nullable: boolean, version: strin
         ]),
       );
     case 16:
-      return Array.from({ length: (type as FixedSizeList).listSize }, (_, index) =>
+      return Array.from({ length: (type as arrow.FixedSizeList).listSize }, (_, index) =>
         sampleOf(type.children[0].type, row + index, false, version),
       );
     case 17: {
-      const [key, value] = type.children[0].type.children as Field[];
+      const [key, value] = type.children[0].type.children as arrow.Field[];
       return new Map(
         Array.from({ length: row % 3 }, (_, index) => [
           sampleOf(key.type, row + index, false, version),
@@ -80,13 +63,13 @@ function sampleOf(type: DataType, row: number, nullable: boolean, version: strin
 }
 
 /** Rows from `first` on, as files of that version can hold them. */
-export function rowsOf(schema: Schema, first: number, count: number, version: string): Table {
+export function rowsOf(schema: arrow.Schema, first: number, count: number, version: string): arrow.Table {
   const children = schema.fields.map(({ type, nullable }) => {
     const values = Array.from({ length: count }, (_, row) => sampleOf(type, first + row, nullable, version));
-    return vectorFromArray(values as never[], type as never).data[0];
+    return arrow.vectorFromArray(values as never[], type as never).data[0];
   });
-  const data = makeData({ type: new Struct(schema.fields), length: count, children: children as never });
-  return new Table(schema, new RecordBatch(schema, data as never));
+  const data = arrow.makeData({ type: new arrow.Struct(schema.fields), length: count, children: children as never });
+  return new arrow.Table(schema, new arrow.RecordBatch(schema, data as never));
 }
 
 type Added = AlterTableAddColumnsRequest["newColumns"];
@@ -105,15 +88,15 @@ export type Change =
         replace?: boolean;
       }[];
     }
-  | { readonly append: Table }
-  | { readonly overwrite: Table }
+  | { readonly append: arrow.Table }
+  | { readonly overwrite: arrow.Table }
   | { readonly restore: number }
   /** Made by the reference on both sides. */
   | { readonly delete: string };
 
 /** Columns of nulls, in the requests of both engines. */
-const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
-  w: { json: { type: "int32" }, type: new Int32() },
+const NULL_COLUMNS: Record<string, { json: unknown; type: arrow.DataType }> = {
+  w: { json: { type: "int32" }, type: new arrow.Int32() },
   u: {
     json: {
       type: "struct",
@@ -122,14 +105,14 @@ const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
         { name: "q", type: { type: "list", fields: [{ name: "item", type: { type: "float32" } }] } },
       ],
     },
-    type: new Struct([
-      new Field("p", new Utf8(), true),
-      new Field("q", new List(new Field("item", new Float32(), true)), true),
+    type: new arrow.Struct([
+      new arrow.Field("p", new arrow.Utf8(), true),
+      new arrow.Field("q", new arrow.List(new arrow.Field("item", new arrow.Float32(), true)), true),
     ]),
   },
   z: {
     json: { type: "fixed_size_list", length: 3, fields: [{ name: "item", type: { type: "float" } }] },
-    type: new FixedSizeList(3, new Field("item", new Float32(), true)),
+    type: new arrow.FixedSizeList(3, new arrow.Field("item", new arrow.Float32(), true)),
   },
 };
 
@@ -185,8 +168,8 @@ export class Side {
     const options = this.#options;
     if ("add" in change) return (await reference.addColumns(root, name, change.add, options)).version;
     if ("addNull" in change) {
-      const fields = change.addNull.map((column) => new Field(column, NULL_COLUMNS[column].type, true));
-      const schema = tableToIPC(new Table(new Schema(fields)));
+      const fields = change.addNull.map((column) => new arrow.Field(column, NULL_COLUMNS[column].type, true));
+      const schema = arrow.tableToIPC(new arrow.Table(new arrow.Schema(fields)));
       return (await reference.addNullColumns(root, name, schema, options)).version;
     }
     if ("alter" in change)
@@ -196,10 +179,10 @@ export class Side {
       return (await reference.updateFieldMetadata(root, name, [...change.metadata], options)).version;
     }
     if ("append" in change) {
-      return (await reference.appendTable(root, name, tableToIPC(change.append), options)).version;
+      return (await reference.appendTable(root, name, arrow.tableToIPC(change.append), options)).version;
     }
     if ("overwrite" in change) {
-      return (await reference.overwriteTable(root, name, tableToIPC(change.overwrite), options)).version;
+      return (await reference.overwriteTable(root, name, arrow.tableToIPC(change.overwrite), options)).version;
     }
     if ("restore" in change) {
       return (await reference.restoreTable(root, name, change.restore, options)).version;
@@ -208,7 +191,7 @@ export class Side {
   }
 
   /** @param version default: the latest */
-  readByUs = (version?: number): Promise<Table> =>
+  readByUs = (version?: number): Promise<arrow.Table> =>
     this.namespace.table([this.name], { branch: this.branch, version }).scan().toArrow();
   readByThem = (version?: number): Promise<Uint8Array> =>
     reference.readTable(this.root, this.name, { ...this.#options, version });

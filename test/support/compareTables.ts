@@ -4,18 +4,7 @@
  * with zeroed null slots: equality of columns is then equality of buffers.
  */
 
-import {
-  type Data,
-  DataType,
-  type Dictionary,
-  type Field,
-  type FixedSizeBinary,
-  type Schema,
-  type Table,
-  Type,
-  tableFromIPC,
-  type Vector,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 
 export interface CompareOptions {
   /** Also compare metadata of fields and schema. Default true. */
@@ -39,19 +28,19 @@ const NO_BYTES = new Uint8Array(0);
 
 /** Throws an error that names the first difference. IPC bytes are read first. */
 export function compareTables(
-  expected: Table | Uint8Array,
-  actual: Table | Uint8Array,
+  expected: arrow.Table | Uint8Array,
+  actual: arrow.Table | Uint8Array,
   options: CompareOptions = {},
 ): void {
-  const left = expected instanceof Uint8Array ? tableFromIPC(expected) : expected;
-  const right = actual instanceof Uint8Array ? tableFromIPC(actual) : actual;
+  const left = expected instanceof Uint8Array ? arrow.tableFromIPC(expected) : expected;
+  const right = actual instanceof Uint8Array ? arrow.tableFromIPC(actual) : actual;
   compareSchemas(left.schema, right.schema, options);
   if (left.numRows !== right.numRows) {
     throw new Error(`row count: expected ${left.numRows}, got ${right.numRows}`);
   }
   for (const [index, field] of left.schema.fields.entries()) {
-    const leftVector = left.getChildAt(index) as Vector;
-    const rightVector = right.getChildAt(index) as Vector;
+    const leftVector = left.getChildAt(index) as arrow.Vector;
+    const rightVector = right.getChildAt(index) as arrow.Vector;
     const row = firstDifference(
       canonicalize(field.type, leftVector.data, null),
       canonicalize(field.type, rightVector.data, null),
@@ -66,7 +55,7 @@ export function compareTables(
 }
 
 /** Throws an error that names the first difference between two schemas. */
-export function compareSchemas(expected: Schema, actual: Schema, options: CompareOptions = {}): void {
+export function compareSchemas(expected: arrow.Schema, actual: arrow.Schema, options: CompareOptions = {}): void {
   const left = describeSchema(expected, options);
   const right = describeSchema(actual, options);
   for (let i = 0; i < Math.max(left.length, right.length); i++) {
@@ -76,18 +65,18 @@ export function compareSchemas(expected: Schema, actual: Schema, options: Compar
   }
 }
 
-function describeSchema(schema: Schema, options: CompareOptions): string[] {
+function describeSchema(schema: arrow.Schema, options: CompareOptions): string[] {
   const lines = schema.fields.map((field) => describeField(field, options));
   return options.metadata === false ? lines : [...lines, `metadata ${describeMetadata(schema.metadata)}`];
 }
 
-function describeField(field: Field, options: CompareOptions): string {
+function describeField(field: arrow.Field, options: CompareOptions): string {
   const { type } = field;
   const name = JSON.stringify(field.name);
-  const decimal = DataType.isDecimal(type) ? `:${type.bitWidth}` : "";
+  const decimal = arrow.DataType.isDecimal(type) ? `:${type.bitWidth}` : "";
   const nullable = options.nullability !== false && field.nullable ? "?" : "";
   const metadata = options.metadata === false ? "" : describeMetadata(field.metadata);
-  const children = ((type.children ?? []) as Field[]).map((child) => describeField(child, options));
+  const children = ((type.children ?? []) as arrow.Field[]).map((child) => describeField(child, options));
   return `${name}: ${type}${decimal}${nullable}${metadata}${children.length === 0 ? "" : `<${children.join(", ")}>`}`;
 }
 
@@ -96,7 +85,7 @@ function describeMetadata(metadata: ReadonlyMap<string, string>): string {
 }
 
 /** Returns a placeholder for values that apache-arrow cannot show, such as dates beyond JavaScript's. */
-function showValue(vector: Vector, row: number): string {
+function showValue(vector: arrow.Vector, row: number): string {
   try {
     return show(vector.get(row));
   } catch (error) {
@@ -112,25 +101,25 @@ function show(value: unknown): string {
 }
 
 /** Slots that are invalid in `outer` count as invalid here too. */
-function canonicalize(type: DataType, chunks: readonly Data[], outer: Uint8Array | null): Canonical {
+function canonicalize(type: arrow.DataType, chunks: readonly arrow.Data[], outer: Uint8Array | null): Canonical {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (DataType.isNull(type)) {
+  if (arrow.DataType.isNull(type)) {
     return { length, valid: new Uint8Array(length), bytes: NO_BYTES, lengths: null, children: [] };
   }
   const valid = validBytes(chunks, length, outer);
-  if (DataType.isDictionary(type)) return canonicalizeDictionary(type, chunks, length, valid);
-  if (DataType.isBool(type)) {
+  if (arrow.DataType.isDictionary(type)) return canonicalizeDictionary(type, chunks, length, valid);
+  if (arrow.DataType.isBool(type)) {
     return { length, valid, bytes: boolBytes(chunks, length, valid), lengths: null, children: [] };
   }
   if (
-    DataType.isUtf8(type) ||
-    DataType.isBinary(type) ||
-    DataType.isLargeUtf8(type) ||
-    DataType.isLargeBinary(type)
+    arrow.DataType.isUtf8(type) ||
+    arrow.DataType.isBinary(type) ||
+    arrow.DataType.isLargeUtf8(type) ||
+    arrow.DataType.isLargeBinary(type)
   ) {
     return canonicalizeVariable(chunks, length, valid);
   }
-  if (DataType.isFixedSizeList(type)) {
+  if (arrow.DataType.isFixedSizeList(type)) {
     const items = chunks.map((chunk) => exactly(chunk.children[0], chunk.length * type.listSize));
     const itemOuter = valid === null ? null : repeatEach(valid, type.listSize);
     return {
@@ -141,7 +130,7 @@ function canonicalize(type: DataType, chunks: readonly Data[], outer: Uint8Array
       children: [canonicalize(type.children[0].type, items, itemOuter)],
     };
   }
-  if (DataType.isStruct(type)) {
+  if (arrow.DataType.isStruct(type)) {
     // A struct without values may lack its children.
     const filled = chunks.filter((chunk) => chunk.length > 0);
     const children = type.children.map((field, i) =>
@@ -153,17 +142,17 @@ function canonicalize(type: DataType, chunks: readonly Data[], outer: Uint8Array
     );
     return { length, valid, bytes: NO_BYTES, lengths: null, children };
   }
-  if (DataType.isList(type) || DataType.isMap(type) || type.typeId === Type.LargeList) {
+  if (arrow.DataType.isList(type) || arrow.DataType.isMap(type) || type.typeId === arrow.Type.LargeList) {
     return canonicalizeList(type.children[0].type, chunks, length, valid);
   }
   return { length, valid, bytes: fixedBytes(type, chunks, length, valid), lengths: null, children: [] };
 }
 
-function exactly(data: Data, length: number): Data {
+function exactly(data: arrow.Data, length: number): arrow.Data {
   return data.length === length ? data : data.slice(0, length);
 }
 
-function validBytes(chunks: readonly Data[], length: number, outer: Uint8Array | null): Uint8Array | null {
+function validBytes(chunks: readonly arrow.Data[], length: number, outer: Uint8Array | null): Uint8Array | null {
   if (outer === null && chunks.every((chunk) => chunk.nullCount === 0)) return null;
   const valid = outer === null ? new Uint8Array(length).fill(1) : outer.slice();
   let start = 0;
@@ -179,7 +168,7 @@ function validBytes(chunks: readonly Data[], length: number, outer: Uint8Array |
   return valid.includes(0) ? valid : null;
 }
 
-function boolBytes(chunks: readonly Data[], length: number, valid: Uint8Array | null): Uint8Array {
+function boolBytes(chunks: readonly arrow.Data[], length: number, valid: Uint8Array | null): Uint8Array {
   const bytes = new Uint8Array(length);
   let start = 0;
   for (const chunk of chunks) {
@@ -194,8 +183,8 @@ function boolBytes(chunks: readonly Data[], length: number, valid: Uint8Array | 
 }
 
 function fixedBytes(
-  type: DataType,
-  chunks: readonly Data[],
+  type: arrow.DataType,
+  chunks: readonly arrow.Data[],
   length: number,
   valid: Uint8Array | null,
 ): Uint8Array {
@@ -214,8 +203,8 @@ function fixedBytes(
   return bytes;
 }
 
-function byteWidth(type: DataType, chunks: readonly Data[]): number {
-  if (type.typeId === Type.FixedSizeBinary) return (type as FixedSizeBinary).byteWidth;
+function byteWidth(type: arrow.DataType, chunks: readonly arrow.Data[]): number {
+  if (type.typeId === arrow.Type.FixedSizeBinary) return (type as arrow.FixedSizeBinary).byteWidth;
   const data = chunks.find((chunk) => chunk.length > 0);
   return data === undefined ? 0 : data.stride * (data.values as Uint8Array).BYTES_PER_ELEMENT;
 }
@@ -236,7 +225,7 @@ function repeatEach(bytes: Uint8Array, times: number): Uint8Array {
   return result;
 }
 
-function numericOffsets(chunk: Data): Float64Array {
+function numericOffsets(chunk: arrow.Data): Float64Array {
   const offsets = chunk.valueOffsets as Int32Array | BigInt64Array;
   const result = new Float64Array(chunk.length + 1);
   if (chunk.length === 0) return result;
@@ -265,7 +254,7 @@ function validRanges(
   return ranges;
 }
 
-function canonicalizeVariable(chunks: readonly Data[], length: number, valid: Uint8Array | null): Canonical {
+function canonicalizeVariable(chunks: readonly arrow.Data[], length: number, valid: Uint8Array | null): Canonical {
   const lengths = new Float64Array(length);
   const pieces: Uint8Array[] = [];
   let start = 0;
@@ -283,13 +272,13 @@ function canonicalizeVariable(chunks: readonly Data[], length: number, valid: Ui
 }
 
 function canonicalizeList(
-  itemType: DataType,
-  chunks: readonly Data[],
+  itemType: arrow.DataType,
+  chunks: readonly arrow.Data[],
   length: number,
   valid: Uint8Array | null,
 ): Canonical {
   const lengths = new Float64Array(length);
-  const items: Data[] = [];
+  const items: arrow.Data[] = [];
   let start = 0;
   for (const chunk of chunks) {
     for (const [from, to] of validRanges(numericOffsets(chunk), valid, start, lengths)) {
@@ -302,8 +291,8 @@ function canonicalizeList(
 
 /** Resolves the indices to a variable-width column of values as bytes. */
 function canonicalizeDictionary(
-  type: Dictionary,
-  chunks: readonly Data[],
+  type: arrow.Dictionary,
+  chunks: readonly arrow.Data[],
   length: number,
   outerValid: Uint8Array | null,
 ): Canonical {
@@ -313,7 +302,7 @@ function canonicalizeDictionary(
   let byteLength = 0;
   let start = 0;
   for (const chunk of chunks) {
-    const dictionary = canonicalize(type.dictionary, (chunk.dictionary as Vector).data, null);
+    const dictionary = canonicalize(type.dictionary, (chunk.dictionary as arrow.Vector).data, null);
     const ends = valueEnds(dictionary);
     const indices = chunk.values as Int32Array | BigInt64Array;
     for (let i = 0; i < chunk.length; i++) {

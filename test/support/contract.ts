@@ -1,24 +1,13 @@
 /** A table behind a server, and one test per sentence of the interface document. */
 
 import { basename, dirname } from "node:path";
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  List,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { type AuthorizeCall, DirectoryNamespace, type DirectoryNamespaceOptions } from "tiltyard";
 import type { RestHandlerOptions } from "tiltyard/rest";
 import { afterAll, expect, it } from "vitest";
 import { type Answer, get, post, startRestServer } from "./restServer.js";
 import { makeTempDir } from "./tempDir.js";
+import { int32s, utf8s } from "./arrowColumns.js";
 
 export interface Contract extends AsyncDisposable {
   readonly url: string;
@@ -72,7 +61,7 @@ export async function openContract(
     async read(table, more = {}, column = "v") {
       const { bytes, status, json } = await post(server, `/v1/table/${table}/query`, more);
       expect(status, JSON.stringify(json)).toBe(200);
-      return Array.from(tableFromIPC(bytes).getChild(column) ?? []);
+      return Array.from(arrow.tableFromIPC(bytes).getChild(column) ?? []);
     },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
@@ -84,26 +73,23 @@ export async function openContract(
 
 /** An IPC stream of one column. */
 export const rowsOf = (...values: number[]): Uint8Array =>
-  tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }), "stream");
+  arrow.tableToIPC(new arrow.Table({ v: int32s(values) }), "stream");
 
 /** An IPC stream of columns for indexes of all kinds: `v` numbers, `s` texts, `labels` and vectors `x`. */
 export function indexableRows(rowCount: number): Uint8Array {
   const rows = Array.from({ length: rowCount }, (_, row) => row);
-  const items = new Field("item", new Float32(), true);
-  return tableToIPC(
-    new Table({
-      v: vectorFromArray(rows, new Int32()),
-      s: vectorFromArray(
-        rows.map((row) => `word${row % 7} of ${row}`),
-        new Utf8(),
-      ),
-      labels: vectorFromArray(
+  const items = new arrow.Field("item", new arrow.Float32(), true);
+  return arrow.tableToIPC(
+    new arrow.Table({
+      v: int32s(rows),
+      s: utf8s(rows.map((row) => `word${row % 7} of ${row}`)),
+      labels: arrow.vectorFromArray(
         rows.map((row) => [`a${row % 3}`, `b${row % 5}`]),
-        new List(new Field("item", new Utf8(), true)),
+        new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
       ),
-      x: vectorFromArray(
+      x: arrow.vectorFromArray(
         rows.map((row) => Array.from({ length: 8 }, (_, position) => Math.sin(row * (position + 1)))),
-        new FixedSizeList(8, items),
+        new arrow.FixedSizeList(8, items),
       ),
     }),
     "stream",
@@ -112,10 +98,10 @@ export function indexableRows(rowCount: number): Uint8Array {
 
 /** An IPC stream with a struct whose members need quotes. */
 export function nestedRows(): Uint8Array {
-  const members = ["b", "c.d", "e`f"].map((name) => new Field(name, new Utf8(), true));
+  const members = ["b", "c.d", "e`f"].map((name) => new arrow.Field(name, new arrow.Utf8(), true));
   const row = { b: "x", "c.d": "y", "e`f": "z" };
-  const columns = { a: vectorFromArray([row], new Struct(members)), v: vectorFromArray([1], new Int32()) };
-  return tableToIPC(new Table(columns), "stream");
+  const columns = { a: arrow.vectorFromArray([row], new arrow.Struct(members)), v: int32s([1]) };
+  return arrow.tableToIPC(new arrow.Table(columns), "stream");
 }
 
 /** Directory of a table, from the path of one of its manifests. */

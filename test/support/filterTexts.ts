@@ -1,37 +1,15 @@
 /** Rows of all kinds of columns, and generated filters over them. */
 
-import {
-  Bool,
-  DateDay,
-  Decimal,
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int8,
-  Int32,
-  Int64,
-  List,
-  makeData,
-  makeVector,
-  Struct,
-  Table,
-  Timestamp,
-  TimeUnit,
-  Uint8,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
+import { bools, float32s, float64s, int32s, int64s, int8s, uint64s, utf8s } from "./arrowColumns.js";
 
 const TEXTS = ["", "a", "A", "ab", "abc", "b%", "x_y", "é", "😀b", "Zebra", "it's", "10", "-2.5", "true"];
 const DAY = 86_400_000;
 const TIMES = [0, -1, 1, DAY, -DAY, 1_577_836_800_123, 1_593_561_600_000, 951_782_399_999];
 
 /** A table of all types in filters; every column holds nulls. */
-export function filterTable(rowCount: number, seed: number): Table {
+export function filterTable(rowCount: number, seed: number): arrow.Table {
   let state = seed;
   const next = (below: number): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -41,10 +19,10 @@ export function filterTable(rowCount: number, seed: number): Table {
     Array.from({ length: rowCount }, () => (next(6) === 0 ? null : choices[next(choices.length)]));
   const items = <Value>(choices: readonly Value[]) =>
     values(Array.from({ length: 12 }, () => values(choices).slice(0, next(4))));
-  const member = new Struct([
-    new Field("a", new Int32(), true),
-    new Field("B", new Utf8(), true),
-    new Field("c.d", new Float64(), true),
+  const member = new arrow.Struct([
+    new arrow.Field("a", new arrow.Int32(), true),
+    new arrow.Field("B", new arrow.Utf8(), true),
+    new arrow.Field("c.d", new arrow.Float64(), true),
   ]);
   const structs = Array.from({ length: rowCount }, () =>
     next(6) === 0
@@ -55,43 +33,34 @@ export function filterTable(rowCount: number, seed: number): Table {
           "c.d": next(4) === 0 ? null : next(10) / 4,
         },
   );
-  return new Table({
-    id: vectorFromArray(
-      Array.from({ length: rowCount }, (_, row) => row),
-      new Int32(),
-    ),
-    i8: vectorFromArray(values([0, 1, -1, 2, 127, -128]), new Int8()),
-    i32: vectorFromArray(values([0, 1, -1, 2, 2147483647, -2147483648]), new Int32()),
-    i64: vectorFromArray(
-      values([0n, 1n, -1n, 2n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)]),
-      new Int64(),
-    ),
-    u8: vectorFromArray(values([0, 1, 2, 255]), new Uint8()),
-    u64: vectorFromArray(values([0n, 1n, 2n, 2n ** 63n, 2n ** 64n - 1n]), new Uint64()),
-    f32: vectorFromArray(values([0, 1.5, -0.1, 2, Number.NaN, Number.POSITIVE_INFINITY]), new Float32()),
-    f64: vectorFromArray(
-      values([0, 1.5, -0.1, 2, Number.NaN, Number.NEGATIVE_INFINITY, 1e300]),
-      new Float64(),
-    ),
-    bo: vectorFromArray(values([true, false]), new Bool()),
-    s: vectorFromArray(values(TEXTS), new Utf8()),
-    Mixed: vectorFromArray(values(TEXTS), new Utf8()),
-    dic: vectorFromArray(values(TEXTS.slice(0, 5)), new Dictionary(new Utf8(), new Int32())),
-    d32: vectorFromArray(values(TIMES.map((time) => new Date(Math.floor(time / DAY) * DAY))), new DateDay()),
-    ts: vectorFromArray(values(TIMES), new Timestamp(TimeUnit.MILLISECOND, null)),
-    tz: vectorFromArray(values(TIMES), new Timestamp(TimeUnit.MICROSECOND, "UTC")),
-    tb: vectorFromArray(values(TIMES), new Timestamp(TimeUnit.MILLISECOND, "Europe/Berlin")),
+  return new arrow.Table({
+    id: int32s(rowCount, (row) => row),
+    i8: int8s(values([0, 1, -1, 2, 127, -128])),
+    i32: int32s(values([0, 1, -1, 2, 2147483647, -2147483648])),
+    i64: int64s(values([0n, 1n, -1n, 2n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)])),
+    u8: arrow.vectorFromArray(values([0, 1, 2, 255]), new arrow.Uint8()),
+    u64: uint64s(values([0n, 1n, 2n, 2n ** 63n, 2n ** 64n - 1n])),
+    f32: float32s(values([0, 1.5, -0.1, 2, Number.NaN, Number.POSITIVE_INFINITY])),
+    f64: float64s(values([0, 1.5, -0.1, 2, Number.NaN, Number.NEGATIVE_INFINITY, 1e300])),
+    bo: bools(values([true, false])),
+    s: utf8s(values(TEXTS)),
+    Mixed: utf8s(values(TEXTS)),
+    dic: arrow.vectorFromArray(values(TEXTS.slice(0, 5)), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
+    d32: arrow.vectorFromArray(values(TIMES.map((time) => new Date(Math.floor(time / DAY) * DAY))), new arrow.DateDay()),
+    ts: arrow.vectorFromArray(values(TIMES), new arrow.Timestamp(arrow.TimeUnit.MILLISECOND, null)),
+    tz: arrow.vectorFromArray(values(TIMES), new arrow.Timestamp(arrow.TimeUnit.MICROSECOND, "UTC")),
+    tb: arrow.vectorFromArray(values(TIMES), new arrow.Timestamp(arrow.TimeUnit.MILLISECOND, "Europe/Berlin")),
     dec: decimals(values([0, 150, -10, 12_345, 99_999_999])),
-    li: vectorFromArray(items([1n, 2n, 3n, -1n]), new List(new Field("item", new Int64(), true))),
-    lt: vectorFromArray(items(TEXTS.slice(0, 5)), new List(new Field("item", new Utf8(), true))),
-    vec: vectorFromArray(
+    li: arrow.vectorFromArray(items([1n, 2n, 3n, -1n]), new arrow.List(new arrow.Field("item", new arrow.Int64(), true))),
+    lt: arrow.vectorFromArray(items(TEXTS.slice(0, 5)), new arrow.List(new arrow.Field("item", new arrow.Utf8(), true))),
+    vec: arrow.vectorFromArray(
       values([
         [1, 2],
         [0, 0.5],
       ]),
-      new FixedSizeList(2, new Field("item", new Float32(), true)),
+      new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
     ),
-    st: vectorFromArray(structs, member),
+    st: arrow.vectorFromArray(structs, member),
   });
 }
 
@@ -105,9 +74,9 @@ function decimals(unscaled: readonly (number | null)[]) {
     words[4 * row] = value ?? 0;
     words.fill((value ?? 0) < 0 ? -1 : 0, 4 * row + 1, 4 * row + 4);
   }
-  const type = new Decimal(2, 10, 128);
-  return makeVector(
-    makeData({ type, length: unscaled.length, nullCount, nullBitmap, data: new Uint32Array(words.buffer) }),
+  const type = new arrow.Decimal(2, 10, 128);
+  return arrow.makeVector(
+    arrow.makeData({ type, length: unscaled.length, nullCount, nullBitmap, data: new Uint32Array(words.buffer) }),
   );
 }
 

@@ -3,104 +3,61 @@
  * descriptions give equal bytes. Typed arrays keep 300,000 rows within milliseconds.
  */
 
-import {
-  Binary,
-  Bool,
-  type Data,
-  DataType,
-  DateDay,
-  DateMillisecond,
-  Decimal,
-  DurationMicrosecond,
-  DurationMillisecond,
-  DurationNanosecond,
-  DurationSecond,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float16,
-  Float32,
-  Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  LargeBinary,
-  LargeUtf8,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  TimeMicrosecond,
-  TimeMillisecond,
-  TimeNanosecond,
-  TimeSecond,
-  TimestampMicrosecond,
-  TimestampMillisecond,
-  TimestampNanosecond,
-  TimestampSecond,
-  tableToIPC,
-  Uint8,
-  Uint16,
-  Uint32,
-  Uint64,
-  Utf8,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 
 // The format does not store the nullability of a vector's items: all are nullable.
-const vector = (item: DataType, dimension: number) =>
-  new FixedSizeList(dimension, new Field("item", item, true));
+const vector = (item: arrow.DataType, dimension: number) =>
+  new arrow.FixedSizeList(dimension, new arrow.Field("item", item, true));
 
 /** All types of tables, by the name in column specs. */
 export const TYPES = {
-  bool: new Bool(),
-  int8: new Int8(),
-  int16: new Int16(),
-  int32: new Int32(),
-  int64: new Int64(),
-  uint8: new Uint8(),
-  uint16: new Uint16(),
-  uint32: new Uint32(),
-  uint64: new Uint64(),
-  float16: new Float16(),
-  float32: new Float32(),
-  float64: new Float64(),
-  utf8: new Utf8(),
-  largeUtf8: new LargeUtf8(),
-  binary: new Binary(),
-  largeBinary: new LargeBinary(),
-  date32: new DateDay(),
-  date64: new DateMillisecond(),
-  time32Second: new TimeSecond(),
-  time32Millisecond: new TimeMillisecond(),
-  time64Microsecond: new TimeMicrosecond(),
-  time64Nanosecond: new TimeNanosecond(),
-  timestampSecond: new TimestampSecond(),
-  timestampMillisecond: new TimestampMillisecond(),
-  timestampMicrosecond: new TimestampMicrosecond(),
-  timestampNanosecond: new TimestampNanosecond(),
-  timestampUtc: new TimestampMicrosecond("UTC"),
-  timestampZone: new TimestampNanosecond("Europe/Berlin"),
-  timestampMillisecondZone: new TimestampMillisecond("America/New_York"),
-  durationSecond: new DurationSecond(),
-  durationMillisecond: new DurationMillisecond(),
-  durationMicrosecond: new DurationMicrosecond(),
-  durationNanosecond: new DurationNanosecond(),
-  decimal128: new Decimal(4, 18, 128),
-  decimal128Wide: new Decimal(10, 38, 128),
-  decimal256: new Decimal(20, 76, 256),
-  fixedSizeBinary1: new FixedSizeBinary(1),
-  fixedSizeBinary16: new FixedSizeBinary(16),
-  fixedSizeBinary200: new FixedSizeBinary(200),
-  vectorFloat16: vector(new Float16(), 16),
-  vectorFloat32: vector(new Float32(), 24),
-  vectorFloat32NullItems: vector(new Float32(), 8),
-  vectorFloat64: vector(new Float64(), 3),
-  vectorUint8: vector(new Uint8(), 32),
-  vectorInt32: vector(new Int32(), 5),
-} as const satisfies Record<string, DataType>;
+  bool: new arrow.Bool(),
+  int8: new arrow.Int8(),
+  int16: new arrow.Int16(),
+  int32: new arrow.Int32(),
+  int64: new arrow.Int64(),
+  uint8: new arrow.Uint8(),
+  uint16: new arrow.Uint16(),
+  uint32: new arrow.Uint32(),
+  uint64: new arrow.Uint64(),
+  float16: new arrow.Float16(),
+  float32: new arrow.Float32(),
+  float64: new arrow.Float64(),
+  utf8: new arrow.Utf8(),
+  largeUtf8: new arrow.LargeUtf8(),
+  binary: new arrow.Binary(),
+  largeBinary: new arrow.LargeBinary(),
+  date32: new arrow.DateDay(),
+  date64: new arrow.DateMillisecond(),
+  time32Second: new arrow.TimeSecond(),
+  time32Millisecond: new arrow.TimeMillisecond(),
+  time64Microsecond: new arrow.TimeMicrosecond(),
+  time64Nanosecond: new arrow.TimeNanosecond(),
+  timestampSecond: new arrow.TimestampSecond(),
+  timestampMillisecond: new arrow.TimestampMillisecond(),
+  timestampMicrosecond: new arrow.TimestampMicrosecond(),
+  timestampNanosecond: new arrow.TimestampNanosecond(),
+  timestampUtc: new arrow.TimestampMicrosecond("UTC"),
+  timestampZone: new arrow.TimestampNanosecond("Europe/Berlin"),
+  timestampMillisecondZone: new arrow.TimestampMillisecond("America/New_York"),
+  durationSecond: new arrow.DurationSecond(),
+  durationMillisecond: new arrow.DurationMillisecond(),
+  durationMicrosecond: new arrow.DurationMicrosecond(),
+  durationNanosecond: new arrow.DurationNanosecond(),
+  decimal128: new arrow.Decimal(4, 18, 128),
+  decimal128Wide: new arrow.Decimal(10, 38, 128),
+  decimal256: new arrow.Decimal(20, 76, 256),
+  fixedSizeBinary1: new arrow.FixedSizeBinary(1),
+  fixedSizeBinary16: new arrow.FixedSizeBinary(16),
+  fixedSizeBinary200: new arrow.FixedSizeBinary(200),
+  vectorFloat16: vector(new arrow.Float16(), 16),
+  vectorFloat32: vector(new arrow.Float32(), 24),
+  vectorFloat32NullItems: vector(new arrow.Float32(), 8),
+  vectorFloat64: vector(new arrow.Float64(), 3),
+  vectorUint8: vector(new arrow.Uint8(), 32),
+  vectorInt32: vector(new arrow.Int32(), 5),
+} as const satisfies Record<string, arrow.DataType>;
 
 export type TypeName = keyof typeof TYPES;
 export const TYPE_NAMES = Object.keys(TYPES) as TypeName[];
@@ -194,29 +151,29 @@ export class Random {
   }
 }
 
-export function makeTable(spec: TableSpec): Table {
-  const schema = new Schema(
+export function makeTable(spec: TableSpec): arrow.Table {
+  const schema = new arrow.Schema(
     spec.columns.map(
-      ({ name, type, nulls, nullable }) => new Field(name, TYPES[type], nullable ?? nulls !== "none"),
+      ({ name, type, nulls, nullable }) => new arrow.Field(name, TYPES[type], nullable ?? nulls !== "none"),
     ),
   );
   const columns = spec.columns.map((column, i) => makeColumn(column, spec.rowCount, spec.seed + i * 7919));
   const batchRows = spec.batchRows ?? Math.max(1, spec.rowCount);
-  const batches: RecordBatch[] = [];
+  const batches: arrow.RecordBatch[] = [];
   for (let start = 0; start < spec.rowCount || start === 0; start += batchRows) {
     const length = Math.min(batchRows, spec.rowCount - start);
     const children = columns.map((column) =>
       length === column.length ? column : column.slice(start, length),
     );
     batches.push(
-      new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children })),
+      new arrow.RecordBatch(schema, arrow.makeData({ type: new arrow.Struct(schema.fields), length, nullCount: 0, children })),
     );
   }
-  return new Table(schema, batches);
+  return new arrow.Table(schema, batches);
 }
 
 export function makeIpc(spec: TableSpec): Uint8Array {
-  return tableToIPC(makeTable(spec), "stream");
+  return arrow.tableToIPC(makeTable(spec), "stream");
 }
 
 /** One column of every type. */
@@ -242,59 +199,59 @@ export function makeColumn(
   spec: Pick<ColumnSpec, "type" | "shape" | "nulls">,
   rowCount: number,
   seed: number,
-): Data {
+): arrow.Data {
   const itemNulls = spec.type === "vectorFloat32NullItems" && spec.nulls === "some" ? "some" : "none";
   return buildColumn(TYPES[spec.type], spec.shape, spec.nulls, rowCount, new Random(seed), itemNulls);
 }
 
 function buildColumn(
-  type: DataType,
+  type: arrow.DataType,
   shape: Shape,
   nulls: NullPattern,
   rowCount: number,
   random: Random,
   itemNulls: NullPattern,
-): Data {
+): arrow.Data {
   const { nullCount, nullBitmap } = makeValidity(nulls, rowCount, random);
   const base = { length: rowCount, nullCount, nullBitmap };
-  if (DataType.isFixedSizeList(type)) {
+  if (arrow.DataType.isFixedSizeList(type)) {
     const itemType = type.children[0].type;
     const child = buildColumn(itemType, shape, itemNulls, rowCount * type.listSize, random, "none");
-    return makeData({ ...base, type, child });
+    return arrow.makeData({ ...base, type, child });
   }
-  if (DataType.isUtf8(type) || DataType.isBinary(type)) {
-    const { offsets, bytes } = makeVariable(shape, DataType.isUtf8(type), rowCount, random);
-    return makeData({ ...base, type: type as Binary, valueOffsets: Int32Array.from(offsets), data: bytes });
+  if (arrow.DataType.isUtf8(type) || arrow.DataType.isBinary(type)) {
+    const { offsets, bytes } = makeVariable(shape, arrow.DataType.isUtf8(type), rowCount, random);
+    return arrow.makeData({ ...base, type: type as arrow.Binary, valueOffsets: Int32Array.from(offsets), data: bytes });
   }
-  if (DataType.isLargeUtf8(type) || DataType.isLargeBinary(type)) {
-    const { offsets, bytes } = makeVariable(shape, DataType.isLargeUtf8(type), rowCount, random);
+  if (arrow.DataType.isLargeUtf8(type) || arrow.DataType.isLargeBinary(type)) {
+    const { offsets, bytes } = makeVariable(shape, arrow.DataType.isLargeUtf8(type), rowCount, random);
     const valueOffsets = BigInt64Array.from(offsets, (offset) => BigInt(offset));
-    return makeData({ ...base, type: type as LargeBinary, valueOffsets, data: bytes });
+    return arrow.makeData({ ...base, type: type as arrow.LargeBinary, valueOffsets, data: bytes });
   }
-  if (DataType.isBool(type)) {
+  if (arrow.DataType.isBool(type)) {
     const pick = makePicker(shape, 2, rowCount, random);
     const bits = new Uint8Array(Math.ceil(rowCount / 8));
     for (let i = 0; i < rowCount; i++) if (pick(i) === 1) bits[i >> 3] |= 1 << (i & 7);
-    return makeData({ ...base, type, data: bits });
+    return arrow.makeData({ ...base, type, data: bits });
   }
   const bytes = makeFixed(type, shape, rowCount, random);
   const data = new (type.ArrayType as typeof Uint8Array)(bytes.buffer as ArrayBuffer);
-  return makeData({ ...base, type: type as Int32, data: data as unknown as Int32Array });
+  return arrow.makeData({ ...base, type: type as arrow.Int32, data: data as unknown as Int32Array });
 }
 
 /** A column of random strings or binaries of the given byte lengths. */
 export function makeStrings(
-  type: Utf8 | LargeUtf8 | Binary | LargeBinary,
+  type: arrow.Utf8 | arrow.LargeUtf8 | arrow.Binary | arrow.LargeBinary,
   lengths: readonly number[],
   random: Random,
   validity: { nullCount: number; nullBitmap?: Uint8Array } = { nullCount: 0 },
-): Data {
-  const text = DataType.isUtf8(type) || DataType.isLargeUtf8(type);
+): arrow.Data {
+  const text = arrow.DataType.isUtf8(type) || arrow.DataType.isLargeUtf8(type);
   const ends = lengths.map((_, row) => lengths.slice(0, row + 1).reduce((sum, length) => sum + length));
-  const large = DataType.isLargeUtf8(type) || DataType.isLargeBinary(type);
+  const large = arrow.DataType.isLargeUtf8(type) || arrow.DataType.isLargeBinary(type);
   const valueOffsets = large ? BigInt64Array.from([0, ...ends], BigInt) : Int32Array.from([0, ...ends]);
   const data = makeRandomString(text, ends[ends.length - 1], random);
-  return makeData({ type: type as Binary, length: lengths.length, ...validity, valueOffsets, data } as never);
+  return arrow.makeData({ type: type as arrow.Binary, length: lengths.length, ...validity, valueOffsets, data } as never);
 }
 
 function makeValidity(nulls: NullPattern, rowCount: number, random: Random) {
@@ -341,13 +298,13 @@ function makePicker(
   }
 }
 
-function fixedWidth(type: DataType): number {
-  if (DataType.isFixedSizeBinary(type)) return type.byteWidth;
-  if (DataType.isDecimal(type)) return type.bitWidth / 8;
+function fixedWidth(type: arrow.DataType): number {
+  if (arrow.DataType.isFixedSizeBinary(type)) return type.byteWidth;
+  if (arrow.DataType.isDecimal(type)) return type.bitWidth / 8;
   return (type.ArrayType as typeof Uint8Array).BYTES_PER_ELEMENT;
 }
 
-function makeFixed(type: DataType, shape: Shape, rowCount: number, random: Random): Uint8Array {
+function makeFixed(type: arrow.DataType, shape: Shape, rowCount: number, random: Random): Uint8Array {
   const width = fixedWidth(type);
   const bytes = new Uint8Array(rowCount * width);
   if (shape === "empty") return bytes;
@@ -370,23 +327,23 @@ function makeFixed(type: DataType, shape: Shape, rowCount: number, random: Rando
 }
 
 /** Random values within the type's domain. */
-function fillWithinDomain(type: DataType, bytes: Uint8Array, random: Random): void {
+function fillWithinDomain(type: arrow.DataType, bytes: Uint8Array, random: Random): void {
   random.fill(bytes);
   const width = fixedWidth(type);
-  if (DataType.isDecimal(type)) {
+  if (arrow.DataType.isDecimal(type)) {
     // A signed 56-bit number, below 10^17, sign-extended.
     for (let end = width; end <= bytes.length; end += width) {
       bytes.fill((bytes[end - width + 6] & 0x80) === 0 ? 0 : 0xff, end - width + 7, end);
     }
-  } else if (DataType.isTime(type) || DataType.isDate(type)) {
+  } else if (arrow.DataType.isTime(type) || arrow.DataType.isDate(type)) {
     reduceToDomain(type, bytes);
   }
 }
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
-function reduceToDomain(type: DataType, bytes: Uint8Array): void {
-  if (DataType.isTime(type)) {
+function reduceToDomain(type: arrow.DataType, bytes: Uint8Array): void {
+  if (arrow.DataType.isTime(type)) {
     const unitsPerDay = 86_400 * 10 ** (type.unit * 3);
     if (type.bitWidth === 32) {
       const values = new Int32Array(bytes.buffer);
@@ -408,9 +365,9 @@ function reduceToDomain(type: DataType, bytes: Uint8Array): void {
 }
 
 /** The value of `row` in an ascending column. */
-function writeAscending(type: DataType, bytes: Uint8Array, row: number, rowCount: number, width: number) {
+function writeAscending(type: arrow.DataType, bytes: Uint8Array, row: number, rowCount: number, width: number) {
   const view = new DataView(bytes.buffer, row * width, width);
-  if (DataType.isFloat(type)) {
+  if (arrow.DataType.isFloat(type)) {
     if (width === 2) view.setUint16(0, Math.floor((row * 0x7bff) / Math.max(1, rowCount)), true);
     else if (width === 4) view.setFloat32(0, row * 0.5 - 100, true);
     else view.setFloat64(0, row * 0.1 - 100, true);
@@ -418,32 +375,32 @@ function writeAscending(type: DataType, bytes: Uint8Array, row: number, rowCount
     view.setUint8(0, Math.floor((row * 128) / Math.max(1, rowCount)));
   } else if (width === 2) {
     view.setUint16(0, Math.floor((row * 32_768) / Math.max(1, rowCount)), true);
-  } else if (DataType.isFixedSizeBinary(type)) {
+  } else if (arrow.DataType.isFixedSizeBinary(type)) {
     view.setUint32(0, row, false);
-  } else if (fixedWidth(type) === 8 && DataType.isDate(type)) {
+  } else if (fixedWidth(type) === 8 && arrow.DataType.isDate(type)) {
     view.setBigInt64(0, BigInt(row) * BigInt(MILLISECONDS_PER_DAY), true);
   } else {
-    view.setUint32(0, DataType.isTime(type) ? row % 86_400 : row * 3, true);
+    view.setUint32(0, arrow.DataType.isTime(type) ? row % 86_400 : row * 3, true);
   }
 }
 
 /** The ends of the range and the values that break naive code. */
-function extremes(type: DataType, width: number): Uint8Array {
+function extremes(type: arrow.DataType, width: number): Uint8Array {
   const values: bigint[] = [0n];
   const bits = BigInt(width * 8);
-  if (DataType.isFloat(type)) {
+  if (arrow.DataType.isFloat(type)) {
     const [exponentBits, mantissaBits] = { 2: [5n, 10n], 4: [8n, 23n], 8: [11n, 52n] }[width] as bigint[];
     const sign = 1n << (bits - 1n);
     const infinity = ((1n << exponentBits) - 1n) << mantissaBits;
     const quiet = 1n << (mantissaBits - 1n);
     values.push(sign, infinity, sign | infinity, infinity | quiet, sign | infinity | quiet | 5n);
     values.push(1n, sign | 1n, infinity - 1n, sign | (infinity - 1n));
-  } else if (DataType.isDecimal(type)) {
+  } else if (arrow.DataType.isDecimal(type)) {
     const largest = 10n ** BigInt(type.precision) - 1n;
     values.push(1n, -1n, largest, -largest);
-  } else if (DataType.isTime(type)) {
+  } else if (arrow.DataType.isTime(type)) {
     values.push(1n, 86_400n * 1000n ** BigInt(type.unit) - 1n);
-  } else if (DataType.isDate(type) && width === 8) {
+  } else if (arrow.DataType.isDate(type) && width === 8) {
     values.push(BigInt(MILLISECONDS_PER_DAY), -BigInt(MILLISECONDS_PER_DAY), 8_640_000_000_000_000n);
   } else {
     const top = 1n << (bits - 1n);

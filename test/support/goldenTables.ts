@@ -6,39 +6,10 @@
  *     <name>.json     Golden: its encodings as found in the file, and the rows that went in
  */
 
-import {
-  Binary,
-  Bool,
-  type Data,
-  type DataType,
-  Decimal,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  LargeBinary,
-  LargeUtf8,
-  List,
-  Map_,
-  makeData,
-  Null,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  TimestampMicrosecond,
-  Uint8,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import type { ExactColumn } from "./exactJson.js";
 import { makeColumn, Random, type TypeName } from "./generators.js";
+import { bools } from "./arrowColumns.js";
 
 /** Contents of <name>.json. */
 export interface Golden {
@@ -53,7 +24,7 @@ export interface Golden {
 
 export interface GoldenTable extends Pick<Golden, "version" | "shows"> {
   name: string;
-  rows(): Table;
+  rows(): arrow.Table;
 }
 
 interface Encoding {
@@ -141,22 +112,22 @@ export const ENCODINGS: Record<string, Encoding> = {
 };
 
 interface GoldenColumn {
-  data: Data;
+  data: arrow.Data;
   nullable?: boolean;
   metadata?: Record<string, string>;
 }
 
-const item = (type: DataType) => new Field("item", type, true);
-const member = (name: string, type: DataType, nullable = false) => new Field(name, type, nullable);
+const item = (type: arrow.DataType) => new arrow.Field("item", type, true);
+const member = (name: string, type: arrow.DataType, nullable = false) => new arrow.Field(name, type, nullable);
 const asked = (settings: Record<string, string>) =>
   Object.fromEntries(Object.entries(settings).map(([key, value]) => [`lance-encoding:${key}`, value]));
 
 function column(
-  type: DataType,
+  type: arrow.DataType,
   values: readonly unknown[],
   settings: Record<string, string> = {},
 ): GoldenColumn {
-  return { data: vectorFromArray(values as never, type).data[0] as Data, metadata: asked(settings) };
+  return { data: arrow.vectorFromArray(values as never, type).data[0] as arrow.Data, metadata: asked(settings) };
 }
 
 function generated(
@@ -168,11 +139,11 @@ function generated(
   return { data: makeColumn({ type, shape, nulls }, rowCount, 77) };
 }
 
-function numbers(type: DataType, values: ArrayLike<number | bigint>): GoldenColumn {
-  const { ArrayType } = type as Int32;
+function numbers(type: arrow.DataType, values: ArrayLike<number | bigint>): GoldenColumn {
+  const { ArrayType } = type as arrow.Int32;
   const data = new (ArrayType as unknown as { new (values: ArrayLike<number | bigint>): Int32Array })(values);
   return {
-    data: makeData({ type: type as Int32, length: values.length, nullCount: 0, data }),
+    data: arrow.makeData({ type: type as arrow.Int32, length: values.length, nullCount: 0, data }),
     nullable: false,
   };
 }
@@ -197,16 +168,16 @@ function noise(random: Random, length: number): Uint8Array {
   return bytes;
 }
 
-function tableOf(columns: Record<string, GoldenColumn>): Table {
+function tableOf(columns: Record<string, GoldenColumn>): arrow.Table {
   const fields = Object.entries(columns).map(
     ([name, { data, nullable, metadata }]) =>
-      new Field(name, data.type, nullable ?? true, new Map(Object.entries(metadata ?? {}))),
+      new arrow.Field(name, data.type, nullable ?? true, new Map(Object.entries(metadata ?? {}))),
   );
   const children = Object.values(columns).map(({ data }) => data);
   const { length } = children[0];
-  const schema = new Schema(fields);
-  const data = makeData({ type: new Struct(fields), length, nullCount: 0, children });
-  return new Table(schema, [new RecordBatch(schema, data)]);
+  const schema = new arrow.Schema(fields);
+  const data = arrow.makeData({ type: new arrow.Struct(fields), length, nullCount: 0, children });
+  return new arrow.Table(schema, [new arrow.RecordBatch(schema, data)]);
 }
 
 type Column = () => Record<string, GoldenColumn>;
@@ -214,8 +185,8 @@ type Column = () => Record<string, GoldenColumn>;
 /** A golden: its name without the version, its encodings (in versions that have them), its columns. */
 type Case = readonly [name: string, shows: readonly string[], columns: Column];
 
-const PAIR = new Struct([member("x", new Int32()), member("y", new Float64())]);
-const PAIR_OF_TEXT = new Struct([member("x", new Int32()), member("t", new Utf8())]);
+const PAIR = new arrow.Struct([member("x", new arrow.Int32()), member("y", new arrow.Float64())]);
+const PAIR_OF_TEXT = new arrow.Struct([member("x", new arrow.Int32()), member("t", new arrow.Utf8())]);
 const pairs = () => rows(12, (row) => ({ x: row * 7, y: row / 4 }));
 
 const allScalars: Column = () => ({
@@ -242,9 +213,9 @@ const allScalars: Column = () => ({
 });
 
 const shortTexts: Column = () => ({
-  text: column(new Utf8(), holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"])),
+  text: column(new arrow.Utf8(), holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"])),
   binary: column(
-    new Binary(),
+    new arrow.Binary(),
     holes(
       5,
       rows(8, (row) => Uint8Array.from(rows(row, (i) => 255 - i))),
@@ -252,9 +223,9 @@ const shortTexts: Column = () => ({
   ),
 });
 const largeTexts: Column = () => ({
-  text: column(new LargeUtf8(), holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"])),
+  text: column(new arrow.LargeUtf8(), holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"])),
   binary: column(
-    new LargeBinary(),
+    new arrow.LargeBinary(),
     holes(
       5,
       rows(8, (row) => Uint8Array.from(rows(row, (i) => 255 - i))),
@@ -262,7 +233,7 @@ const largeTexts: Column = () => ({
   ),
 });
 const lists: Column = () => ({
-  numbers: column(new List(item(new Int32())), [
+  numbers: column(new arrow.List(item(new arrow.Int32())), [
     [1, 2],
     null,
     [],
@@ -272,7 +243,7 @@ const lists: Column = () => ({
     null,
     [7, 8, 9, 10],
   ]),
-  lists: column(new List(item(new List(item(new Int16())))), [
+  lists: column(new arrow.List(item(new arrow.List(item(new arrow.Int16())))), [
     [[1, 2], [], null, [3]],
     null,
     [[]],
@@ -282,7 +253,7 @@ const lists: Column = () => ({
     [],
     [[6]],
   ]),
-  texts: column(new List(item(new Utf8())), [["a"], [], null, ["b", null, ""], [], ["c", "d"], ["e"], []]),
+  texts: column(new arrow.List(item(new arrow.Utf8())), [["a"], [], null, ["b", null, ""], [], ["c", "d"], ["e"], []]),
 });
 const arrowDictionary: Column = () => {
   const values = holes(
@@ -290,31 +261,31 @@ const arrowDictionary: Column = () => {
     rows(40, (row) => WORDS[(row * row) % 6]),
   );
   return {
-    int8: column(new Dictionary(new Utf8(), new Int8()), values),
-    int32: column(new Dictionary(new Utf8(), new Int32()), values),
+    int8: column(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), values),
+    int32: column(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), values),
   };
 };
 const fewTexts: Column = () => ({
   text: column(
-    new Utf8(),
+    new arrow.Utf8(),
     holes(
       9,
       rows(150, (row) => WORDS[(row * row) % 6]),
     ),
   ),
 });
-const emptyStruct = (length: number): Data =>
-  makeData({ type: new Struct([]), length, nullCount: 0, children: [] });
+const emptyStruct = (length: number): arrow.Data =>
+  arrow.makeData({ type: new arrow.Struct([]), length, nullCount: 0, children: [] });
 /** In 2.1 and 2.2 the reference reads each of these columns alone, but not all together. */
 const emptyStructs: Column = () => {
-  const number = numbers(new Int32(), [7, 8, 9, 10, 11]);
-  const members = [member("nothing", new Struct([])), member("number", new Int32())];
+  const number = numbers(new arrow.Int32(), [7, 8, 9, 10, 11]);
+  const members = [member("nothing", new arrow.Struct([])), member("number", new arrow.Int32())];
   return {
     first: { data: emptyStruct(5), nullable: false },
     number,
     struct: {
-      data: makeData({
-        type: new Struct(members),
+      data: arrow.makeData({
+        type: new arrow.Struct(members),
         length: 5,
         nullCount: 0,
         children: [emptyStruct(5), number.data],
@@ -326,8 +297,8 @@ const emptyStructs: Column = () => {
 const emptyStructLists: Column = () => ({
   ...emptyStructs(),
   list: {
-    data: makeData({
-      type: new List(member("item", new Struct([]))),
+    data: arrow.makeData({
+      type: new arrow.List(member("item", new arrow.Struct([]))),
       length: 5,
       nullCount: 1,
       nullBitmap: Uint8Array.of(0b11011),
@@ -337,19 +308,19 @@ const emptyStructLists: Column = () => ({
   },
 });
 const nothing: Column = () => ({
-  null: { data: makeData({ type: new Null(), length: 20 }) },
+  null: { data: arrow.makeData({ type: new arrow.Null(), length: 20 }) },
   int64: column(
-    new Int64(),
+    new arrow.Int64(),
     rows(20, () => null),
   ),
   text: column(
-    new Utf8(),
+    new arrow.Utf8(),
     rows(20, () => null),
   ),
 });
 const vectors = (dimension: number, count: number, itemNulls: boolean): GoldenColumn =>
   column(
-    new FixedSizeList(dimension, item(new Float32())),
+    new arrow.FixedSizeList(dimension, item(new arrow.Float32())),
     holes(
       4,
       rows(count, (row) => rows(dimension, (i) => (itemNulls && (row + i) % 5 === 0 ? null : row + i / 8))),
@@ -357,13 +328,10 @@ const vectors = (dimension: number, count: number, itemNulls: boolean): GoldenCo
   );
 /** Lists of three bits, some null; all items are valid. */
 function bitTriples(count: number): GoldenColumn {
-  const items = vectorFromArray(
-    rows(count * 3, (index) => index % 5 < 2),
-    new Bool(),
-  ).data[0];
-  const type = new FixedSizeList(3, item(new Bool()));
+  const items = bools(rows(count * 3, (index) => index % 5 < 2)).data[0];
+  const type = new arrow.FixedSizeList(3, item(new arrow.Bool()));
   const nullBitmap = Uint8Array.of(0b11011011, 0b11111101);
-  return { data: makeData({ type, length: count, nullCount: -1, nullBitmap, child: items }) };
+  return { data: arrow.makeData({ type, length: count, nullCount: -1, nullBitmap, child: items }) };
 }
 const smallVectors: Column = () => ({
   vector: generated("vectorFloat64", 10, "extreme"),
@@ -379,7 +347,7 @@ const askedTexts =
     const random = new Random(5);
     return {
       text: column(
-        new Utf8(),
+        new arrow.Utf8(),
         holes(
           11,
           rows(count, () => text(random, random.below(length))),
@@ -390,7 +358,7 @@ const askedTexts =
   };
 const blobs: Column = () => ({
   blob: column(
-    new LargeBinary(),
+    new arrow.LargeBinary(),
     [new Uint8Array(0), Uint8Array.of(1, 2, 3), null, noise(new Random(3), 300), Uint8Array.of(9)],
     { blob: "true" },
   ),
@@ -437,7 +405,7 @@ const CASES_2_1: readonly Case[] = [
     ["out-of-line bit-packed levels", "mini-block, repetition index"],
     () => ({
       numbers: column(
-        new List(item(new Uint8())),
+        new arrow.List(item(new arrow.Uint8())),
         rows(1200, (row) => (row % 3 === 0 ? [] : row % 7 === 0 ? null : rows(row % 4, (i) => row + i))),
       ),
     }),
@@ -447,23 +415,23 @@ const CASES_2_1: readonly Case[] = [
     [8, 16, 32, 64].map((bits) => `inline bit-packing of ${bits} bits`),
     () => ({
       int8: numbers(
-        new Int8(),
+        new arrow.Int8(),
         rows(1500, (row) => (row * 7) % 8),
       ),
       int16: numbers(
-        new Int16(),
+        new arrow.Int16(),
         rows(1500, (row) => (row * 7) % 1000),
       ),
       int32: numbers(
-        new Int32(),
+        new arrow.Int32(),
         rows(1500, (row) => row * 7),
       ),
       int64: numbers(
-        new Int64(),
+        new arrow.Int64(),
         rows(1500, (row) => BigInt(row) * 70_000n),
       ),
       timestamp: numbers(
-        new TimestampMicrosecond(),
+        new arrow.TimestampMicrosecond(),
         rows(1500, (row) => BigInt((row * 31) % 900)),
       ),
     }),
@@ -473,7 +441,7 @@ const CASES_2_1: readonly Case[] = [
     ["inline bit-packed levels"],
     () => ({
       int32: column(
-        new Int32(),
+        new arrow.Int32(),
         holes(
           7,
           rows(400, (row) => row * 2_654_435 - 400_000_000),
@@ -486,7 +454,7 @@ const CASES_2_1: readonly Case[] = [
     ["out-of-line bit-packed levels"],
     () => ({
       int8: column(
-        new Int8(),
+        new arrow.Int8(),
         holes(
           7,
           rows(1100, (row) => row % 100),
@@ -499,15 +467,15 @@ const CASES_2_1: readonly Case[] = [
     ["run lengths"],
     () => ({
       int32: numbers(
-        new Int32(),
+        new arrow.Int32(),
         rows(900, (row) => Math.floor(row / 300) * 1_000_003 - 7),
       ),
       int8: numbers(
-        new Int8(),
+        new arrow.Int8(),
         rows(900, (row) => -Math.floor(row / 290)),
       ),
       float64: numbers(
-        new Float64(),
+        new arrow.Float64(),
         rows(900, (row) => Math.floor(row / 310) / 7),
       ),
     }),
@@ -519,11 +487,11 @@ const CASES_2_1: readonly Case[] = [
     ["dictionary of numbers"],
     () => ({
       decimal: column(
-        new Decimal(4, 30, 128),
+        new arrow.Decimal(4, 30, 128),
         rows(400, (row) => Uint32Array.of((row * row) % 9, 1, 2, 0)),
       ),
       fixedSizeBinary: column(
-        new FixedSizeBinary(16),
+        new arrow.FixedSizeBinary(16),
         rows(400, (row) => noise(new Random((row * row) % 7), 16)),
       ),
     }),
@@ -539,19 +507,19 @@ const CASES_2_1: readonly Case[] = [
   [
     "zstd_full_zip",
     ["zstd, full-zip"],
-    () => ({ text: column(new Utf8(), ["short", null, "a long text of no interest ".repeat(1300), ""]) }),
+    () => ({ text: column(new arrow.Utf8(), ["short", null, "a long text of no interest ".repeat(1300), ""]) }),
   ],
   [
     "byte_stream_split",
     ["byte-stream split"],
     () => ({
       float64: column(
-        new Float64(),
+        new arrow.Float64(),
         rows(1100, (row) => row / 8 - 30),
         { compression: "zstd", bss: "on" },
       ),
       float32: column(
-        new Float32(),
+        new arrow.Float32(),
         rows(1100, (row) => row / 4),
         { compression: "lz4", bss: "on" },
       ),
@@ -563,14 +531,14 @@ const CASES_2_1: readonly Case[] = [
     () => ({
       vector: vectors(70, 6, false),
       binary: column(
-        new FixedSizeBinary(300),
+        new arrow.FixedSizeBinary(300),
         holes(
           5,
           rows(6, (row) => noise(new Random(row), 300)),
         ),
       ),
       asked: column(
-        new Int32(),
+        new arrow.Int32(),
         holes(
           5,
           rows(6, (row) => row - 3),
@@ -583,7 +551,7 @@ const CASES_2_1: readonly Case[] = [
     "full_zip_fixed_lists",
     ["full-zip, fixed width in lists"],
     () => ({
-      vectors: column(new List(item(new FixedSizeList(70, item(new Float32())))), [
+      vectors: column(new arrow.List(item(new arrow.FixedSizeList(70, item(new arrow.Float32())))), [
         [rows(70, (i) => i), rows(70, (i) => -i)],
         null,
         [],
@@ -597,8 +565,8 @@ const CASES_2_1: readonly Case[] = [
     ["full-zip, fixed width in lists"],
     () => {
       const vector = (from: number) => rows(70, (i) => from + i);
-      const type = new Struct([
-        member("l", new List(item(new FixedSizeList(70, item(new Float32())))), true),
+      const type = new arrow.Struct([
+        member("l", new arrow.List(item(new arrow.FixedSizeList(70, item(new arrow.Float32())))), true),
       ]);
       const values = [{ l: [vector(1), vector(2)] }, null, { l: [] }, { l: null }, null, { l: [vector(3)] }];
       return { s: column(type, values) };
@@ -611,15 +579,15 @@ const CASES_2_1: readonly Case[] = [
       const random = new Random(8);
       const long = () => text(random, 260 + random.below(60));
       return {
-        text: column(new Utf8(), holes(5, rows(6, long))),
+        text: column(new arrow.Utf8(), holes(5, rows(6, long))),
         large: column(
-          new LargeBinary(),
+          new arrow.LargeBinary(),
           holes(
             5,
             rows(6, () => noise(random, 280)),
           ),
         ),
-        list: column(new List(item(new Utf8())), [[long(), null, ""], null, [], [long()], ["x", "y"], []]),
+        list: column(new arrow.List(item(new arrow.Utf8())), [[long(), null, ""], null, [], [long()], ["x", "y"], []]),
       };
     },
   ],
@@ -628,8 +596,8 @@ const CASES_2_1: readonly Case[] = [
     "no_items",
     ["all null, raw levels", "all null, compressed levels"],
     () => ({
-      lists: column(new List(item(new Int32())), [[], null, [], [], null, []]),
-      nullItems: column(new List(item(new Utf8())), [[], null, [null], [null, null], null, []]),
+      lists: column(new arrow.List(item(new arrow.Int32())), [[], null, [], [], null, []]),
+      nullItems: column(new arrow.List(item(new arrow.Utf8())), [[], null, [null], [null, null], null, []]),
     }),
   ],
   ["fixed_size_list", ["fixed-size list"], smallVectors],
@@ -644,7 +612,7 @@ const CASES_2_1: readonly Case[] = [
     ["fixed-size list of fixed-size lists"],
     () => ({
       pairs: column(
-        new FixedSizeList(2, item(new FixedSizeList(3, item(new Int16())))),
+        new arrow.FixedSizeList(2, item(new arrow.FixedSizeList(3, item(new arrow.Int16())))),
         holes(
           5,
           rows(9, (row) => [[row, null, 2], row % 3 === 0 ? null : [3, 4, row]]),
@@ -658,15 +626,15 @@ const CASES_2_1: readonly Case[] = [
     ["null structs"],
     () => ({
       pair: column(
-        new Struct([member("x", new Int32(), true), member("t", new Utf8(), true)]),
+        new arrow.Struct([member("x", new arrow.Int32(), true), member("t", new arrow.Utf8(), true)]),
         holes(
           4,
           rows(9, (row) => ({ x: row % 3 === 0 ? null : row, t: row % 5 === 0 ? null : `t${row}` })),
         ),
       ),
       list: column(
-        new List(
-          item(new Struct([member("x", new Int32(), true), member("l", new List(item(new Utf8())), true)])),
+        new arrow.List(
+          item(new arrow.Struct([member("x", new arrow.Int32(), true), member("l", new arrow.List(item(new arrow.Utf8())), true)])),
         ),
         [
           [{ x: 1, l: ["a"] }, null, { x: null, l: [] }],
@@ -693,12 +661,12 @@ const ONLY_2_2: readonly Case[] = [
     ["mini-block, repetition index"],
     () => ({
       map: column(
-        new Map_(
-          new Field(
+        new arrow.Map_(
+          new arrow.Field(
             "entries",
-            new Struct([member("key", new Utf8()), member("value", new Int64(), true)]),
+            new arrow.Struct([member("key", new arrow.Utf8()), member("value", new arrow.Int64(), true)]),
             false,
-          ) as ConstructorParameters<typeof Map_>[0],
+          ) as ConstructorParameters<typeof arrow.Map_>[0],
         ),
         [
           new Map([["a", 1n]]),
@@ -718,26 +686,26 @@ const ONLY_2_2: readonly Case[] = [
     ["constant, inline"],
     () => ({
       int32: numbers(
-        new Int32(),
+        new arrow.Int32(),
         rows(20, () => -5),
       ),
       bool: column(
-        new Bool(),
+        new arrow.Bool(),
         rows(20, () => true),
       ),
       decimal: column(
-        new Decimal(2, 60, 256),
+        new arrow.Decimal(2, 60, 256),
         rows(20, () => Uint32Array.of(7, 0, 0, 0, 0, 0, 0, 0)),
       ),
       nulls: column(
-        new Float64(),
+        new arrow.Float64(),
         holes(
           3,
           rows(20, () => -0),
         ),
       ),
       list: column(
-        new List(item(new Int16())),
+        new arrow.List(item(new arrow.Int16())),
         holes(
           4,
           rows(20, (row) => rows(row % 3, () => 9)),
@@ -750,22 +718,22 @@ const ONLY_2_2: readonly Case[] = [
     ["constant, scalar buffer"],
     () => ({
       text: column(
-        new Utf8(),
+        new arrow.Utf8(),
         rows(20, () => "hello"),
       ),
       large: column(
-        new LargeBinary(),
+        new arrow.LargeBinary(),
         holes(
           3,
           rows(20, () => Uint8Array.of(1, 2)),
         ),
       ),
       wide: column(
-        new FixedSizeBinary(40),
+        new arrow.FixedSizeBinary(40),
         rows(20, () => noise(new Random(1), 40)),
       ),
       list: column(
-        new List(item(new Utf8())),
+        new arrow.List(item(new arrow.Utf8())),
         holes(
           4,
           rows(20, (row) => rows(row % 3, () => "again")),
@@ -778,7 +746,7 @@ const ONLY_2_2: readonly Case[] = [
     ["run-length levels"],
     () => ({
       int32: column(
-        new Int32(),
+        new arrow.Int32(),
         rows(200, (row) => (row % 100 < 30 ? null : row * row * 7919)),
       ),
     }),
@@ -801,7 +769,7 @@ const ONLY_2_2: readonly Case[] = [
     "fixed_size_list_of_struct",
     [],
     () => ({
-      pairs: column(new FixedSizeList(2, item(new Struct([member("x", new Int32(), true)]))), [
+      pairs: column(new arrow.FixedSizeList(2, item(new arrow.Struct([member("x", new arrow.Int32(), true)]))), [
         [{ x: 1 }, { x: 2 }],
         null,
         [null, { x: null }],
@@ -814,7 +782,7 @@ const ONLY_2_2: readonly Case[] = [
     ["blob v2"],
     () => {
       const random = new Random(4);
-      const type = new Struct([member("data", new LargeBinary(), true), member("uri", new Utf8(), true)]);
+      const type = new arrow.Struct([member("data", new arrow.LargeBinary(), true), member("uri", new arrow.Utf8(), true)]);
       const values = [noise(random, 5), null, noise(random, 300), new Uint8Array(0)];
       return {
         blob: {
@@ -832,7 +800,7 @@ const ONLY_2_2: readonly Case[] = [
     ["blob v2"],
     () => {
       const random = new Random(5);
-      const type = new Struct([member("data", new LargeBinary(), true), member("uri", new Utf8(), true)]);
+      const type = new arrow.Struct([member("data", new arrow.LargeBinary(), true), member("uri", new arrow.Utf8(), true)]);
       // In the data file, two side files of several values, two of one.
       const values = [5, 11, 20, null, 12, 21, 0, 40, 10].map((size) =>
         size === null ? null : noise(random, size),
@@ -858,7 +826,7 @@ const ONLY_2_2: readonly Case[] = [
     [],
     () => ({
       json: {
-        ...column(new Utf8(), ['{"a":[1,2.5,"x"]}', null, "[]", "null", '"text"', '{"b":{"c":true}}']),
+        ...column(new arrow.Utf8(), ['{"a":[1,2.5,"x"]}', null, "[]", "null", '"text"', '{"b":{"c":true}}']),
         metadata: { "ARROW:extension:name": "arrow.json" },
       },
     }),
@@ -869,7 +837,7 @@ const OTHER: readonly Case[] = [
   [
     "flat",
     [],
-    () => ({ int64: column(new Int64(), [1n, null, -1n]), text: column(new Utf8(), ["a", null, ""]) }),
+    () => ({ int64: column(new arrow.Int64(), [1n, null, -1n]), text: column(new arrow.Utf8(), ["a", null, ""]) }),
   ],
 ];
 

@@ -3,40 +3,7 @@
  * Answers by index equal those without.
  */
 
-import {
-  Binary,
-  Bool,
-  type DataType,
-  DateDay,
-  DateMillisecond,
-  Field,
-  FixedSizeBinary,
-  Float16,
-  Float32,
-  Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  LargeBinary,
-  LargeUtf8,
-  List,
-  Table,
-  TimeMicrosecond,
-  TimeMillisecond,
-  TimeNanosecond,
-  TimestampMicrosecond,
-  TimestampMillisecond,
-  TimestampNanosecond,
-  TimestampSecond,
-  tableToIPC,
-  Uint8,
-  Uint16,
-  Uint32,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, type IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -45,13 +12,14 @@ import { someOf } from "./effort.js";
 import { buildIndex, expectSameAnswers, foundThere, planThere, withReference } from "./indexedTable.js";
 import { reference } from "./reference.js";
 import { makeTempDir } from "./tempDir.js";
+import { int32s } from "./arrowColumns.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
 let tables = 0;
 
 interface Values {
-  readonly type: DataType;
+  readonly type: arrow.DataType;
   /** Value of a row; values repeat. */
   readonly of: (id: number) => unknown;
   readonly filters: readonly string[];
@@ -77,7 +45,7 @@ const ordered = (one: string, other: string): string[] => [
   `v >= ${one} AND v < ${other}`,
   `v BETWEEN ${one} AND ${other}`,
 ];
-const number = (type: DataType, of = (id: number): unknown => id % 17): Values => ({
+const number = (type: arrow.DataType, of = (id: number): unknown => id % 17): Values => ({
   type,
   of,
   filters: ordered("5", "11"),
@@ -86,27 +54,27 @@ const big = (id: number): bigint => BigInt(id % 17);
 const instant = "timestamp '2020-01-03 00:00:00'";
 const later = "timestamp '2020-01-09 00:00:00'";
 const instantOf = (id: number): number => (18_262 + (id % 17)) * DAY_MS;
-const timestamps = (type: DataType): Values => ({ type, of: instantOf, filters: ordered(instant, later) });
-const times = (type: DataType, of: (id: number) => unknown, literal: (value: number) => string): Values => ({
+const timestamps = (type: arrow.DataType): Values => ({ type, of: instantOf, filters: ordered(instant, later) });
+const times = (type: arrow.DataType, of: (id: number) => unknown, literal: (value: number) => string): Values => ({
   type,
   of,
   filters: ordered(literal(5), literal(11)),
 });
-const texts = (type: DataType): Values => ({
+const texts = (type: arrow.DataType): Values => ({
   type,
   of: (id) => ["", "a", "ä", "text", "\u{1f600}", "tex"][id % 6] + (id % 5),
   filters: [...ordered("'a1'", "'text3'"), "v LIKE 'tex%'", "v LIKE '%1'", "starts_with(v, 'ä')", CONTAINS],
 });
-const bytes = (type: DataType): Values => ({
+const bytes = (type: arrow.DataType): Values => ({
   type,
-  of: (id) => Uint8Array.of(id % 7, id % 3).subarray(0, type instanceof FixedSizeBinary ? 2 : id % 3),
+  of: (id) => Uint8Array.of(id % 7, id % 3).subarray(0, type instanceof arrow.FixedSizeBinary ? 2 : id % 3),
   filters: common("X'0201'", "X'03'").filter(
-    (text) => !(type instanceof FixedSizeBinary) || !text.includes("X'03'"),
+    (text) => !(type instanceof arrow.FixedSizeBinary) || !text.includes("X'03'"),
   ),
 });
 /** Lists of values; `literal` has the exact type of the items: the reference uses no index for others. */
-const lists = (type: DataType, of: (id: number) => unknown, literal: (id: number) => string): Values => ({
-  type: new List(new Field("item", type, true)),
+const lists = (type: arrow.DataType, of: (id: number) => unknown, literal: (id: number) => string): Values => ({
+  type: new arrow.List(new arrow.Field("item", type, true)),
   of: (id) => (id % 9 === 4 ? [] : [of(id % 5), id % 4 === 0 ? null : of(5 + (id % 3))]),
   filters: [
     `array_has(v, ${literal(2)})`,
@@ -116,86 +84,86 @@ const lists = (type: DataType, of: (id: number) => unknown, literal: (id: number
     "v IS NULL",
   ],
 });
-const listsOfNumbers = (type: DataType, of = (id: number): unknown => id): Values =>
+const listsOfNumbers = (type: arrow.DataType, of = (id: number): unknown => id): Values =>
   lists(type, of, (id) => `arrow_cast(${id}, '${String(type).replace("Ui", "UI")}')`);
 
 const VALUES: Record<string, Values> = {
   bool: {
-    type: new Bool(),
+    type: new arrow.Bool(),
     of: (id) => id % 3 === 0,
     filters: ["v = true", "v = false", "v IS NULL", "v", "NOT v"],
   },
-  int8: number(new Int8()),
-  int16: number(new Int16()),
-  int32: number(new Int32()),
-  int64: number(new Int64(), big),
-  uint8: number(new Uint8()),
-  uint16: number(new Uint16()),
-  uint32: number(new Uint32()),
-  uint64: number(new Uint64(), big),
+  int8: number(new arrow.Int8()),
+  int16: number(new arrow.Int16()),
+  int32: number(new arrow.Int32()),
+  int64: number(new arrow.Int64(), big),
+  uint8: number(new arrow.Uint8()),
+  uint16: number(new arrow.Uint16()),
+  uint32: number(new arrow.Uint32()),
+  uint64: number(new arrow.Uint64(), big),
   float16: {
-    type: new Float16(),
+    type: new arrow.Float16(),
     of: (id) => id % 17,
     filters: ordered("arrow_cast(5, 'Float16')", "arrow_cast(11, 'Float16')"),
     asked: "v IS NULL",
   },
-  float32: number(new Float32(), (id) => [NaN, -0, 0, Infinity, -Infinity, 1.5][id % 6]),
-  float64: number(new Float64(), (id) => (id % 11 === 3 ? NaN : (id % 17) + 0.5)),
-  utf8: texts(new Utf8()),
-  large_utf8: texts(new LargeUtf8()),
-  binary: bytes(new Binary()),
-  large_binary: bytes(new LargeBinary()),
-  fixed_size_binary: bytes(new FixedSizeBinary(2)),
+  float32: number(new arrow.Float32(), (id) => [NaN, -0, 0, Infinity, -Infinity, 1.5][id % 6]),
+  float64: number(new arrow.Float64(), (id) => (id % 11 === 3 ? NaN : (id % 17) + 0.5)),
+  utf8: texts(new arrow.Utf8()),
+  large_utf8: texts(new arrow.LargeUtf8()),
+  binary: bytes(new arrow.Binary()),
+  large_binary: bytes(new arrow.LargeBinary()),
+  fixed_size_binary: bytes(new arrow.FixedSizeBinary(2)),
   date32: {
-    type: new DateDay(),
+    type: new arrow.DateDay(),
     of: (id) => new Date(instantOf(id)),
     filters: ordered("date '2020-01-03'", "date '2020-01-09'"),
   },
   date64: {
-    type: new DateMillisecond(),
+    type: new arrow.DateMillisecond(),
     of: (id) => new Date(instantOf(id)),
     filters: ordered("arrow_cast(date '2020-01-03', 'Date64')", "arrow_cast(date '2020-01-09', 'Date64')"),
   },
-  timestamp_s: timestamps(new TimestampSecond()),
-  timestamp_ms: timestamps(new TimestampMillisecond()),
-  timestamp_us: timestamps(new TimestampMicrosecond()),
-  timestamp_ns: timestamps(new TimestampNanosecond()),
-  timestamp_utc: timestamps(new TimestampMicrosecond("UTC")),
+  timestamp_s: timestamps(new arrow.TimestampSecond()),
+  timestamp_ms: timestamps(new arrow.TimestampMillisecond()),
+  timestamp_us: timestamps(new arrow.TimestampMicrosecond()),
+  timestamp_ns: timestamps(new arrow.TimestampNanosecond()),
+  timestamp_utc: timestamps(new arrow.TimestampMicrosecond("UTC")),
   time32: times(
-    new TimeMillisecond(),
+    new arrow.TimeMillisecond(),
     (id) => id % 17,
     (value) => `arrow_cast(arrow_cast(${value}, 'Int32'), 'Time32(Millisecond)')`,
   ),
-  time64_us: times(new TimeMicrosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Microsecond)')`),
-  time64_ns: times(new TimeNanosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Nanosecond)')`),
+  time64_us: times(new arrow.TimeMicrosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Microsecond)')`),
+  time64_ns: times(new arrow.TimeNanosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Nanosecond)')`),
   list_utf8: lists(
-    new Utf8(),
+    new arrow.Utf8(),
     (id) => `l${id}`,
     (id) => `'l${id}'`,
   ),
   list_large_utf8: lists(
-    new LargeUtf8(),
+    new arrow.LargeUtf8(),
     (id) => `l${id}`,
     (id) => `'l${id}'`,
   ),
   list_bool: lists(
-    new Bool(),
+    new arrow.Bool(),
     (id) => id % 3 === 0,
     (id) => String(id % 3 === 0),
   ),
   list_binary: lists(
-    new Binary(),
+    new arrow.Binary(),
     (id) => Uint8Array.of(id, 1),
     (id) => `X'0${id}01'`,
   ),
-  list_int8: listsOfNumbers(new Int8()),
-  list_int16: listsOfNumbers(new Int16()),
-  list_int32: listsOfNumbers(new Int32()),
-  list_int64: listsOfNumbers(new Int64(), BigInt as (id: number) => bigint),
-  list_uint8: listsOfNumbers(new Uint8()),
-  list_uint16: listsOfNumbers(new Uint16()),
-  list_uint32: listsOfNumbers(new Uint32()),
-  list_uint64: listsOfNumbers(new Uint64(), BigInt as (id: number) => bigint),
+  list_int8: listsOfNumbers(new arrow.Int8()),
+  list_int16: listsOfNumbers(new arrow.Int16()),
+  list_int32: listsOfNumbers(new arrow.Int32()),
+  list_int64: listsOfNumbers(new arrow.Int64(), BigInt as (id: number) => bigint),
+  list_uint8: listsOfNumbers(new arrow.Uint8()),
+  list_uint16: listsOfNumbers(new arrow.Uint16()),
+  list_uint32: listsOfNumbers(new arrow.Uint32()),
+  list_uint64: listsOfNumbers(new arrow.Uint64(), BigInt as (id: number) => bigint),
 };
 
 const INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"];
@@ -214,16 +182,13 @@ const TIMES = ["time64_us", "time64_ns"];
 const ORDERED = ["bool", ...INTEGERS, ...FLOATS, "utf8", "fixed_size_binary", ...DATES, ...TIMES];
 
 /** A fourth of the values are null, at the start of each fragment and in between. */
-function rowsOf({ type, of }: Values, from: number, count: number): Table {
+function rowsOf({ type, of }: Values, from: number, count: number): arrow.Table {
   const ids = Array.from({ length: count }, (_, row) => from + row);
   const values = ids.map((id) => (id % 8 < 2 ? null : of(id)));
-  return new Table({
-    id: vectorFromArray(ids, new Int32()),
-    v: vectorFromArray(values, type),
-    w: vectorFromArray(
-      ids.map((id) => id % 3),
-      new Int32(),
-    ),
+  return new arrow.Table({
+    id: int32s(ids),
+    v: arrow.vectorFromArray(values, type),
+    w: int32s(ids.map((id) => id % 3)),
   });
 }
 
@@ -273,7 +238,7 @@ async function makePair(values: Values, stable: boolean): Promise<{ name: string
   const name = `i${tables++}`;
   const plain = `${name}_plain`;
   for (const each of [name, plain]) {
-    await reference.createTable(root, each, tableToIPC(rowsOf(values, 0, 120)), { stableRowIds: stable });
+    await reference.createTable(root, each, arrow.tableToIPC(rowsOf(values, 0, 120)), { stableRowIds: stable });
     await namespace.insertIntoTable({ id: [each] }, rowsOf(values, 120, 60));
     await namespace.deleteFromTable({ id: [each], predicate: "id % 10 = 7" });
   }
@@ -343,7 +308,7 @@ export function testIndexKind(kind: IndexKindName): void {
     const both = async (change: (of: string) => Promise<unknown>) => {
       for (const of of [name, pair.plain]) await change(of);
     };
-    await both((of) => reference.appendTable(root, of, tableToIPC(rowsOf(values, 500, 40))));
+    await both((of) => reference.appendTable(root, of, arrow.tableToIPC(rowsOf(values, 500, 40))));
     await both((of) =>
       namespace.updateTable({ id: [of], updates: [["v", "NULL"]], predicate: "id % 6 = 2" }),
     );
@@ -398,7 +363,7 @@ export function testIndexKind(kind: IndexKindName): void {
       const rows = rowsOf(values, from, 30);
       return both(
         (id) => namespace.insertIntoTable({ id }, rows),
-        (of) => reference.appendTable(root, of, tableToIPC(rows)),
+        (of) => reference.appendTable(root, of, arrow.tableToIPC(rows)),
       );
     };
     const remove = (predicate: string) =>

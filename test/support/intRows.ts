@@ -1,9 +1,10 @@
 /** Makes rows with one int32 column, `v`. */
 
-import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table, tableToIPC } from "apache-arrow";
+import { int32s } from "./arrowColumns.js";
 
 export const rowsOf = (...values: readonly number[]): Table =>
-  new Table({ v: vectorFromArray(values, new Int32()) });
+  new Table({ v: int32s(values) });
 
 /** Encodes the rows as an IPC stream. */
 export const ipcOf = (...values: readonly number[]): Uint8Array => tableToIPC(rowsOf(...values));

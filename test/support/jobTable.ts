@@ -3,7 +3,7 @@
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { Table } from "apache-arrow";
 import { DirectoryNamespace, type Job } from "tiltyard";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -12,8 +12,9 @@ import { Jobs } from "../../src/jobs/jobs.js";
 import type { TableAt } from "../../src/table/versions/tableAt.js";
 import { exitOf, nextMessage, startProcess } from "./childProcess.js";
 import { makeTempDir } from "./tempDir.js";
+import { int32s } from "./arrowColumns.js";
 
-const ROWS = new Table({ v: vectorFromArray([1, 2, 3], new Int32()) });
+const ROWS = new Table({ v: int32s([1, 2, 3]) });
 
 export class JobTable {
   readonly root: string;

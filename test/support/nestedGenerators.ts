@@ -2,25 +2,7 @@
  * Nested Arrow tables from a description as in generators.ts: nesting, nulls at each level, lengths of lists.
  */
 
-import {
-  type Data,
-  type DataType,
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Int16,
-  LargeList,
-  List,
-  Map_,
-  makeData,
-  Null,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  Utf8,
-  Vector,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import {
@@ -92,43 +74,43 @@ export const map = (
 ): NestedSpec => ({ kind: "map", key: leaf("utf8"), value, nulls, lengths });
 
 /** Dictionary types per column: each dictionary needs an id of its own. */
-const dictionaryTypes = new WeakMap<NestedSpec, Dictionary>();
+const dictionaryTypes = new WeakMap<NestedSpec, arrow.Dictionary>();
 
-function dictionaryType(spec: NestedSpec): Dictionary {
+function dictionaryType(spec: NestedSpec): arrow.Dictionary {
   const known = dictionaryTypes.get(spec);
   if (known !== undefined) return known;
-  const type = new Dictionary(new Utf8(), new Int16(), null, false);
+  const type = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int16(), null, false);
   dictionaryTypes.set(spec, type);
   return type;
 }
 
-function typeOf(spec: NestedSpec): DataType {
+function typeOf(spec: NestedSpec): arrow.DataType {
   switch (spec.kind) {
     case "leaf":
       return spec.type === "dictionary"
         ? dictionaryType(spec)
         : spec.type === "null"
-          ? new Null()
+          ? new arrow.Null()
           : TYPES[spec.type];
     case "list":
-      return new List(fieldOf("item", spec.item));
+      return new arrow.List(fieldOf("item", spec.item));
     case "largeList":
-      return new LargeList(fieldOf("item", spec.item));
+      return new arrow.LargeList(fieldOf("item", spec.item));
     case "map": {
-      const entries = new Struct([fieldOf("key", spec.key), fieldOf("value", spec.value)]);
-      return new Map_(new Field("entries", entries, false) as ConstructorParameters<typeof Map_>[0]);
+      const entries = new arrow.Struct([fieldOf("key", spec.key), fieldOf("value", spec.value)]);
+      return new arrow.Map_(new arrow.Field("entries", entries, false) as ConstructorParameters<typeof arrow.Map_>[0]);
     }
     case "sizedList":
-      return new FixedSizeList(spec.dimension, fieldOf("item", spec.item));
+      return new arrow.FixedSizeList(spec.dimension, fieldOf("item", spec.item));
     case "struct":
-      return new Struct(spec.members.map((member, index) => fieldOf(`m${index}`, member)));
+      return new arrow.Struct(spec.members.map((member, index) => fieldOf(`m${index}`, member)));
   }
 }
 
 const PACKED = new Map([["lance-encoding:packed", "true"]]);
 
-const fieldOf = (name: string, spec: NestedSpec): Field =>
-  new Field(
+const fieldOf = (name: string, spec: NestedSpec): arrow.Field =>
+  new arrow.Field(
     name,
     typeOf(spec),
     spec.nulls !== "none" || (spec.kind === "leaf" && spec.type === "null"),
@@ -163,22 +145,22 @@ function listLength(lengths: ListLength, random: Random): number {
   }
 }
 
-function makeNested(spec: NestedSpec, length: number, random: Random): Data {
+function makeNested(spec: NestedSpec, length: number, random: Random): arrow.Data {
   const type = typeOf(spec);
   switch (spec.kind) {
     case "leaf":
-      if (spec.type === "null") return makeData({ type: new Null(), length, nullCount: length });
+      if (spec.type === "null") return arrow.makeData({ type: new arrow.Null(), length, nullCount: length });
       if (spec.type === "dictionary") return makeDictionary(spec, length, random);
       return makeColumn({ type: spec.type, shape: spec.shape, nulls: spec.nulls }, length, random.next());
     case "struct": {
       const valid = validity(spec.nulls, length, random);
       const children = spec.members.map((member) => makeNested(member, length, random));
-      return makeData({ type: type as Struct, length, ...valid, children });
+      return arrow.makeData({ type: type as arrow.Struct, length, ...valid, children });
     }
     case "sizedList": {
       const valid = validity(spec.nulls, length, random);
       const child = makeNested(spec.item, length * spec.dimension, random);
-      return makeData({ type: type as FixedSizeList, length, ...valid, child });
+      return arrow.makeData({ type: type as arrow.FixedSizeList, length, ...valid, child });
     }
     default: {
       const valid = validity(spec.nulls, length, random);
@@ -189,15 +171,15 @@ function makeNested(spec: NestedSpec, length: number, random: Random): Data {
       const valueOffsets = spec.kind === "largeList" ? BigInt64Array.from(offsets, BigInt) : offsets;
       const child =
         spec.kind === "map"
-          ? makeData({
-              type: type.children[0].type as Struct,
+          ? arrow.makeData({
+              type: type.children[0].type as arrow.Struct,
               length: count,
               nullCount: 0,
               children: [makeNested(spec.key, count, random), makeNested(spec.value, count, random)],
             })
           : makeNested(spec.item, count, random);
-      return makeData({
-        type: type as List,
+      return arrow.makeData({
+        type: type as arrow.List,
         length,
         ...valid,
         valueOffsets: valueOffsets as Int32Array,
@@ -207,47 +189,47 @@ function makeNested(spec: NestedSpec, length: number, random: Random): Data {
   }
 }
 
-function makeDictionary(spec: NestedSpec, length: number, random: Random): Data {
+function makeDictionary(spec: NestedSpec, length: number, random: Random): arrow.Data {
   const words = ["", "a", "bb", "ccc", "dddd"];
   const bytes = new TextEncoder().encode(words.join(""));
   const offsets = Int32Array.from([0, 0, 1, 3, 6, 10]);
-  const values = makeData({
-    type: new Utf8(),
+  const values = arrow.makeData({
+    type: new arrow.Utf8(),
     length: words.length,
     nullCount: 0,
     valueOffsets: offsets,
     data: bytes,
   });
   const data = Int16Array.from({ length }, () => random.below(words.length));
-  return makeData({
+  return arrow.makeData({
     type: dictionaryType(spec),
     length,
     ...validity(spec.nulls, length, random),
     data,
-    dictionary: new Vector([values]),
+    dictionary: new arrow.Vector([values]),
   });
 }
 
 /** @param names of the columns; default: c0, c1 … */
-export function makeNestedTable(spec: NestedTableSpec, names?: readonly string[]): Table {
-  const schema = new Schema(
+export function makeNestedTable(spec: NestedTableSpec, names?: readonly string[]): arrow.Table {
+  const schema = new arrow.Schema(
     spec.columns.map((column, index) => fieldOf(names?.[index] ?? `c${index}`, column)),
   );
   const columns = spec.columns.map((column, index) =>
     makeNested(column, spec.rowCount, new Random(spec.seed + index * 7919)),
   );
   const batchRows = spec.batchRows ?? Math.max(1, spec.rowCount);
-  const batches: RecordBatch[] = [];
+  const batches: arrow.RecordBatch[] = [];
   for (let start = 0; start < spec.rowCount || start === 0; start += batchRows) {
     const length = Math.min(batchRows, spec.rowCount - start);
     const children = columns.map((column) =>
       length === column.length ? column : column.slice(start, length),
     );
     batches.push(
-      new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children })),
+      new arrow.RecordBatch(schema, arrow.makeData({ type: new arrow.Struct(schema.fields), length, nullCount: 0, children })),
     );
   }
-  return new Table(schema, batches);
+  return new arrow.Table(schema, batches);
 }
 
 /** Leaf types with different encodings. */

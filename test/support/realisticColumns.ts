@@ -1,33 +1,8 @@
 /** Deterministic realistic columns (text, identifiers, times, prices) for file sizes and interop. */
 
-import {
-  Binary,
-  Bool,
-  type Data,
-  type DataType,
-  DateDay,
-  Decimal,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  Float32,
-  Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  LargeUtf8,
-  List,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  TimestampMillisecond,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { Random } from "./generators.js";
+import { int64s } from "./arrowColumns.js";
 
 const WORDS =
   "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which one you were all her she there would their we him been has when who will no more if out so up said what its about than into them can only other time new some could these two may first then do any like my now over such our man me even most made after also did many".split(
@@ -93,7 +68,7 @@ function strings(
   rowCount: number,
   source: Source,
   cell: (row: number) => string,
-  type: Utf8 | Binary,
+  type: arrow.Utf8 | arrow.Binary,
   nullEvery = 0,
 ) {
   const encoder = new TextEncoder();
@@ -106,8 +81,8 @@ function strings(
   parts.forEach((part, row) => {
     data.set(part, valueOffsets[row]);
   });
-  return makeData({
-    type: type as Utf8,
+  return arrow.makeData({
+    type: type as arrow.Utf8,
     length: rowCount,
     ...validity(rowCount, source, nullEvery),
     valueOffsets,
@@ -116,9 +91,9 @@ function strings(
 }
 
 /** Text without nulls, with 64-bit offsets. */
-const large = ({ length, valueOffsets, values }: Data<Utf8>): Data<LargeUtf8> =>
-  makeData({
-    type: new LargeUtf8(),
+const large = ({ length, valueOffsets, values }: arrow.Data<arrow.Utf8>): arrow.Data<arrow.LargeUtf8> =>
+  arrow.makeData({
+    type: new arrow.LargeUtf8(),
     length,
     nullCount: 0,
     valueOffsets: BigInt64Array.from(valueOffsets, BigInt),
@@ -138,15 +113,15 @@ function nullRuns(rowCount: number, source: Source, length: number) {
 }
 
 /** Lists with `itemCount(row)` items. */
-function lists(rowCount: number, itemCount: Cell, items: (count: number) => Data): Data {
+function lists(rowCount: number, itemCount: Cell, items: (count: number) => arrow.Data): arrow.Data {
   const valueOffsets = new Int32Array(rowCount + 1);
   for (let row = 0; row < rowCount; row++) valueOffsets[row + 1] = valueOffsets[row] + itemCount(row);
   const child = items(valueOffsets[rowCount]);
-  const type = new List(new Field("item", child.type, true));
-  return makeData({ type, length: rowCount, nullCount: 0, valueOffsets, child });
+  const type = new arrow.List(new arrow.Field("item", child.type, true));
+  return arrow.makeData({ type, length: rowCount, nullCount: 0, valueOffsets, child });
 }
 
-type NumberType = Int8 | Int16 | Int32 | Int64 | Float32 | Float64 | TimestampMillisecond | DateDay;
+type NumberType = arrow.Int8 | arrow.Int16 | arrow.Int32 | arrow.Int64 | arrow.Float32 | arrow.Float64 | arrow.TimestampMillisecond | arrow.DateDay;
 
 /** @param nulls average distance of nulls, or a predicate */
 function numbers(
@@ -155,14 +130,14 @@ function numbers(
   type: NumberType,
   cell: Cell,
   nulls: number | ReturnType<typeof nullRuns> = 0,
-): Data {
+): arrow.Data {
   const data = new (type.ArrayType as Float64ArrayConstructor)(rowCount);
   const wide = (data as unknown) instanceof BigInt64Array;
   for (let row = 0; row < rowCount; row++) {
     data[row] = wide ? (BigInt(Math.trunc(cell(row))) as unknown as number) : cell(row);
   }
-  return makeData({
-    type: type as Float64,
+  return arrow.makeData({
+    type: type as arrow.Float64,
     length: rowCount,
     ...(typeof nulls === "number" ? validity(rowCount, source, nulls) : nulls),
     data,
@@ -170,23 +145,23 @@ function numbers(
 }
 
 /** Values of 16 bytes whose first four are the cell's. */
-function wideNumbers(rowCount: number, type: Decimal | FixedSizeBinary, cell: Cell): Data {
+function wideNumbers(rowCount: number, type: arrow.Decimal | arrow.FixedSizeBinary, cell: Cell): arrow.Data {
   const words = new Uint32Array(4 * rowCount);
   for (let row = 0; row < rowCount; row++) words[4 * row] = cell(row);
-  const data = type instanceof Decimal ? words : new Uint8Array(words.buffer);
-  return makeData({ type: type as Decimal, length: rowCount, nullCount: 0, data: data as Uint32Array });
+  const data = type instanceof arrow.Decimal ? words : new Uint8Array(words.buffer);
+  return arrow.makeData({ type: type as arrow.Decimal, length: rowCount, nullCount: 0, data: data as Uint32Array });
 }
 
 export interface RealisticColumn {
   readonly name: string;
   /** Pattern of its page in 2.2, as `encodingsOf` prints it. */
   readonly encoding: RegExp;
-  make(rowCount: number, source: Source): Data;
+  make(rowCount: number, source: Source): arrow.Data;
 }
 
 const FSST = /^miniBlock\(.*fsst\(/;
 const PACKED_DICTIONARY = /inlineBitpacking.*dictionary\(/;
-const utf8 = new Utf8();
+const utf8 = new arrow.Utf8();
 const seconds = 1_700_000_000_000;
 
 export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
@@ -204,7 +179,7 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
   {
     name: "hugeBinary",
     encoding: /^fullZip\(.*fsst\(/,
-    make: (_, s) => strings(24, s, () => s.text(30_000, 60_000), new Binary()),
+    make: (_, s) => strings(24, s, () => s.text(30_000, 60_000), new arrow.Binary()),
   },
   {
     name: "hugeMarkup",
@@ -282,7 +257,7 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
     encoding: /inlineBitpacking.*dictionary\(general\(/,
     make(n, s) {
       const phrases = Array.from({ length: 2000 }, () => s.text(50, 150));
-      return strings(n, s, () => phrases[s.below(phrases.length)], new Binary());
+      return strings(n, s, () => phrases[s.below(phrases.length)], new arrow.Binary());
     },
   },
   {
@@ -308,90 +283,90 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
       return strings(n, s, () => WORDS[next()], utf8);
     },
   },
-  { name: "binary", encoding: /variable/, make: (n, s) => strings(n, s, () => s.hex(20), new Binary()) },
+  { name: "binary", encoding: /variable/, make: (n, s) => strings(n, s, () => s.hex(20), new arrow.Binary()) },
   {
     name: "dictionaryTyped",
     encoding: PACKED_DICTIONARY,
     make: (n, s) =>
-      vectorFromArray(
+      arrow.vectorFromArray(
         Array.from({ length: n }, () => WORDS[s.below(50)]),
-        new Dictionary(new Utf8(), new Int32()),
+        new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
       ).data[0],
   },
   {
     name: "times",
     encoding: /inlineBitpacking/,
-    make: (n, s) => numbers(n, s, new TimestampMillisecond(), (row) => seconds + row * 3000 + s.below(3000)),
+    make: (n, s) => numbers(n, s, new arrow.TimestampMillisecond(), (row) => seconds + row * 3000 + s.below(3000)),
   },
   {
     name: "ids",
     encoding: /inlineBitpacking/,
-    make: (n, s) => numbers(n, s, new Int64(), (row) => 1_000_000 + row),
+    make: (n, s) => numbers(n, s, new arrow.Int64(), (row) => 1_000_000 + row),
   },
   {
     name: "idsWithNulls",
     encoding: /inlineBitpacking/,
-    make: (n, s) => numbers(n, s, new Int64(), (row) => 1_000_000 + row, 1000),
+    make: (n, s) => numbers(n, s, new arrow.Int64(), (row) => 1_000_000 + row, 1000),
   },
   {
     name: "days",
     encoding: /inlineBitpacking/,
-    make: (n, s) => numbers(n, s, new DateDay(), () => 18_000 + s.below(2000)),
+    make: (n, s) => numbers(n, s, new arrow.DateDay(), () => 18_000 + s.below(2000)),
   },
   {
     name: "smallInt8",
     encoding: /inlineBitpacking/,
-    make: (n, s) => numbers(n, s, new Int8(), s.pool(50, 128)),
+    make: (n, s) => numbers(n, s, new arrow.Int8(), s.pool(50, 128)),
   },
   {
     name: "fewInt64",
     encoding: PACKED_DICTIONARY,
-    make: (n, s) => numbers(n, s, new Int64(), s.pool(50, 2 ** 53)),
+    make: (n, s) => numbers(n, s, new arrow.Int64(), s.pool(50, 2 ** 53)),
   },
   {
     name: "negativeInt64",
     encoding: PACKED_DICTIONARY,
-    make: (n, s) => numbers(n, s, new Int64(), () => s.below(5) - 3, 5),
+    make: (n, s) => numbers(n, s, new arrow.Int64(), () => s.below(5) - 3, 5),
   },
   {
     name: "fewFloat64",
     encoding: PACKED_DICTIONARY,
-    make: (n, s) => numbers(n, s, new Float64(), s.pool(100, 2 ** 40)),
+    make: (n, s) => numbers(n, s, new arrow.Float64(), s.pool(100, 2 ** 40)),
   },
   {
     name: "runsInt8",
     encoding: /rle/,
-    make: (n, s) => numbers(n, s, new Int8(), s.runs(100, s.pool(50, 128))),
+    make: (n, s) => numbers(n, s, new arrow.Int8(), s.runs(100, s.pool(50, 128))),
   },
   {
     name: "runsInt16",
     encoding: /rle/,
-    make: (n, s) => numbers(n, s, new Int16(), s.runs(100, s.pool(50, 2 ** 15))),
+    make: (n, s) => numbers(n, s, new arrow.Int16(), s.runs(100, s.pool(50, 2 ** 15))),
   },
   {
     name: "runsInt32",
     encoding: /rle/,
-    make: (n, s) => numbers(n, s, new Int32(), s.runs(100, s.pool(50, 2 ** 31))),
+    make: (n, s) => numbers(n, s, new arrow.Int32(), s.runs(100, s.pool(50, 2 ** 31))),
   },
   {
     name: "runsInt64",
     encoding: /rle.*dictionary\(/,
-    make: (n, s) => numbers(n, s, new Int64(), s.runs(30, s.pool(50, 2 ** 53))),
+    make: (n, s) => numbers(n, s, new arrow.Int64(), s.runs(30, s.pool(50, 2 ** 53))),
   },
   {
     name: "runsWithNulls",
     encoding: /rle/,
-    make: (n, s) => numbers(n, s, new Int32(), s.runs(100, s.pool(50, 2 ** 31)), 20),
+    make: (n, s) => numbers(n, s, new arrow.Int32(), s.runs(100, s.pool(50, 2 ** 31)), 20),
   },
   {
     name: "runsWithNullRuns",
     encoding: /defCompression\(rle.*valueCompression\(rle/,
-    make: (n, s) => numbers(n, s, new Int32(), s.runs(300, s.pool(50, 2 ** 31)), nullRuns(n, s, 300)),
+    make: (n, s) => numbers(n, s, new arrow.Int32(), s.runs(300, s.pool(50, 2 ** 31)), nullRuns(n, s, 300)),
   },
   {
     name: "bitsWithNullRuns",
     encoding: /defCompression\(rle/,
-    make: (n, s) => numbers(n, s, new Int8(), () => s.below(4), nullRuns(n, s, 300)),
+    make: (n, s) => numbers(n, s, new arrow.Int8(), () => s.below(4), nullRuns(n, s, 300)),
   },
   {
     name: "listsOfOne",
@@ -400,7 +375,7 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
       lists(
         n,
         () => 1,
-        (count) => numbers(count, s, new Int32(), s.runs(50, s.pool(50, 2 ** 31))),
+        (count) => numbers(count, s, new arrow.Int32(), s.runs(50, s.pool(50, 2 ** 31))),
       ),
   },
   {
@@ -410,7 +385,7 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
       lists(
         n,
         (row) => (row % 500 === 3 ? 2 : 0),
-        (count) => numbers(count, s, new Int32(), () => s.below(2 ** 31)),
+        (count) => numbers(count, s, new arrow.Int32(), () => s.below(2 ** 31)),
       ),
   },
   {
@@ -420,61 +395,58 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
       lists(
         n,
         () => 0,
-        (count) => numbers(count, s, new Int32(), () => 0),
+        (count) => numbers(count, s, new arrow.Int32(), () => 0),
       ),
   },
   {
     name: "dictionaryOfNumbers",
     encoding: /dictionary\(inlineBitpacking/,
     make: (n, s) =>
-      makeData({
-        type: new Dictionary(new Int64(), new Int32()),
+      arrow.makeData({
+        type: new arrow.Dictionary(new arrow.Int64(), new arrow.Int32()),
         length: n,
         nullCount: 0,
         data: Int32Array.from({ length: n }, () => s.below(1000)),
-        dictionary: vectorFromArray(
-          Array.from({ length: 1000 }, () => BigInt(s.below(2 ** 20))),
-          new Int64(),
-        ),
+        dictionary: int64s(Array.from({ length: 1000 }, () => BigInt(s.below(2 ** 20)))),
       }),
   },
   {
     name: "oneNumber",
     encoding: /constant/,
-    make: (n, s) => numbers(n, s, new Int32(), () => 5),
+    make: (n, s) => numbers(n, s, new arrow.Int32(), () => 5),
   },
-  { name: "unitFloat64", encoding: /^fullZip\(.*flat/, make: (n, s) => numbers(n, s, new Float64(), s.unit) },
-  { name: "unitFloat32", encoding: /flat/, make: (n, s) => numbers(n, s, new Float32(), s.unit) },
-  { name: "cents", encoding: /flat/, make: (n, s) => numbers(n, s, new Float64(), () => s.below(1e7) / 100) },
+  { name: "unitFloat64", encoding: /^fullZip\(.*flat/, make: (n, s) => numbers(n, s, new arrow.Float64(), s.unit) },
+  { name: "unitFloat32", encoding: /flat/, make: (n, s) => numbers(n, s, new arrow.Float32(), s.unit) },
+  { name: "cents", encoding: /flat/, make: (n, s) => numbers(n, s, new arrow.Float64(), () => s.below(1e7) / 100) },
   {
     name: "boolWithNulls",
     encoding: /flat/,
     make(n, s) {
       const data = Uint8Array.from({ length: Math.ceil(n / 8) }, () => s.below(256));
-      return makeData({ type: new Bool(), length: n, ...validity(n, s, 10), data });
+      return arrow.makeData({ type: new arrow.Bool(), length: n, ...validity(n, s, 10), data });
     },
   },
   {
     name: "prices",
     encoding: PACKED_DICTIONARY,
-    make: (n, s) => wideNumbers(n, new Decimal(2, 18, 128), s.pool(20, 100_000)),
+    make: (n, s) => wideNumbers(n, new arrow.Decimal(2, 18, 128), s.pool(20, 100_000)),
   },
   {
     name: "decimals",
     encoding: /flat/,
-    make: (n, s) => wideNumbers(n, new Decimal(2, 18, 128), () => s.below(1e9)),
+    make: (n, s) => wideNumbers(n, new arrow.Decimal(2, 18, 128), () => s.below(1e9)),
   },
   {
     name: "fewBinary16",
     encoding: PACKED_DICTIONARY,
-    make: (n, s) => wideNumbers(n, new FixedSizeBinary(16), s.pool(40, 2 ** 32)),
+    make: (n, s) => wideNumbers(n, new arrow.FixedSizeBinary(16), s.pool(40, 2 ** 32)),
   },
   {
     name: "oneBinary200",
     encoding: /constant/,
     make: (n) =>
-      makeData({
-        type: new FixedSizeBinary(200),
+      arrow.makeData({
+        type: new arrow.FixedSizeBinary(200),
         length: n,
         nullCount: 0,
         data: new Uint8Array(200 * n).fill(7),
@@ -487,12 +459,12 @@ export function realisticTable(
   column: RealisticColumn,
   rowCount: number,
   metadata?: Map<string, string>,
-): Table {
+): arrow.Table {
   return oneColumn(column.make(rowCount, new Source(7)), metadata);
 }
 
-function oneColumn(data: Data<DataType>, metadata?: Map<string, string>): Table {
-  const field = new Field("c", data.type, true, metadata);
-  const struct = makeData({ type: new Struct([field]), length: data.length, nullCount: 0, children: [data] });
-  return new Table(new Schema([field]), [new RecordBatch(new Schema([field]), struct)]);
+function oneColumn(data: arrow.Data<arrow.DataType>, metadata?: Map<string, string>): arrow.Table {
+  const field = new arrow.Field("c", data.type, true, metadata);
+  const struct = arrow.makeData({ type: new arrow.Struct([field]), length: data.length, nullCount: 0, children: [data] });
+  return new arrow.Table(new arrow.Schema([field]), [new arrow.RecordBatch(new arrow.Schema([field]), struct)]);
 }

@@ -1,27 +1,17 @@
 /** Tables of vectors, and the distances that searches must find. */
 
-import {
-  type DataType,
-  Field,
-  FixedSizeList,
-  Float16,
-  Float32,
-  Float64,
-  Int32,
-  Table,
-  Uint8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { decodeHalfFloat, encodeHalfFloat } from "../../src/bytes/halfFloat.js";
+import { int32s } from "./arrowColumns.js";
 
 export type TestItem = "float16" | "float32" | "float64" | "uint8";
 export type TestMetric = "l2" | "cosine" | "dot" | "hamming";
 
-const ITEM_TYPES: Readonly<Record<TestItem, DataType>> = {
-  float16: new Float16(),
-  float32: new Float32(),
-  float64: new Float64(),
-  uint8: new Uint8(),
+const ITEM_TYPES: Readonly<Record<TestItem, arrow.DataType>> = {
+  float16: new arrow.Float16(),
+  float32: new arrow.Float32(),
+  float64: new arrow.Float64(),
+  uint8: new arrow.Uint8(),
 };
 
 /** Returns numbers from 0 to 1, equal for equal seeds. */
@@ -65,21 +55,15 @@ export function testRows(
   }));
 }
 
-export const vectorType = (item: TestItem, dimension: number): FixedSizeList =>
-  new FixedSizeList(dimension, new Field("item", ITEM_TYPES[item], true));
+export const vectorType = (item: TestItem, dimension: number): arrow.FixedSizeList =>
+  new arrow.FixedSizeList(dimension, new arrow.Field("item", ITEM_TYPES[item], true));
 
 /** The rows with the columns `id`, `group` and `v`. */
-export const vectorTable = (item: TestItem, dimension: number, rows: readonly TestRow[]): Table =>
-  new Table({
-    id: vectorFromArray(
-      rows.map(({ id }) => id),
-      new Int32(),
-    ),
-    group: vectorFromArray(
-      rows.map(({ group }) => group),
-      new Int32(),
-    ),
-    v: vectorFromArray(
+export const vectorTable = (item: TestItem, dimension: number, rows: readonly TestRow[]): arrow.Table =>
+  new arrow.Table({
+    id: int32s(rows.map(({ id }) => id)),
+    group: int32s(rows.map(({ group }) => group)),
+    v: arrow.vectorFromArray(
       rows.map(({ vector }) => vector),
       vectorType(item, dimension),
     ),

@@ -3,19 +3,7 @@
  */
 
 import { readdir } from "node:fs/promises";
-import {
-  type DataType,
-  Field,
-  Int32,
-  List,
-  makeData,
-  Null,
-  RecordBatch,
-  RecordBatchStreamWriter,
-  Schema,
-  Struct,
-  Table,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -23,7 +11,7 @@ import { openInput } from "../../src/arrow/exchange/input.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const HUGE = 2 ** 31 - 1;
-const EMPTY = new Struct([]);
+const EMPTY = new arrow.Struct([]);
 
 let namespace: DirectoryNamespace;
 
@@ -32,17 +20,17 @@ beforeEach(async () => {
 });
 afterEach(() => namespace.close());
 
-function batchOf(rowCount: number, types: Readonly<Record<string, DataType>>): RecordBatch {
-  const fields = Object.entries(types).map(([name, type]) => new Field(name, type, true));
+function batchOf(rowCount: number, types: Readonly<Record<string, arrow.DataType>>): arrow.RecordBatch {
+  const fields = Object.entries(types).map(([name, type]) => new arrow.Field(name, type, true));
   const children = fields.map(({ type }) =>
-    makeData({ type: type as Null, length: rowCount, nullCount: type instanceof Null ? rowCount : 0 }),
+    arrow.makeData({ type: type as arrow.Null, length: rowCount, nullCount: type instanceof arrow.Null ? rowCount : 0 }),
   );
-  const data = makeData({ type: new Struct(fields), length: rowCount, nullCount: 0, children });
-  return new RecordBatch(new Schema(fields), data);
+  const data = arrow.makeData({ type: new arrow.Struct(fields), length: rowCount, nullCount: 0, children });
+  return new arrow.RecordBatch(new arrow.Schema(fields), data);
 }
 
-function streamOf(...batches: RecordBatch[]): Uint8Array {
-  const writer = new RecordBatchStreamWriter();
+function streamOf(...batches: arrow.RecordBatch[]): Uint8Array {
+  const writer = new arrow.RecordBatchStreamWriter();
   for (const batch of batches) writer.write(batch);
   writer.finish();
   return writer.toUint8Array(true);
@@ -52,9 +40,9 @@ const filesOf = async (table: string) => readdir(`${namespace.root}/${table}.lan
 
 describe("rows without bytes", () => {
   it.each([
-    ["2.2", { n: new Null() }],
-    ["2.1", { n: new Null(), m: new Null() }],
-    ["2.0", { n: new Null() }],
+    ["2.2", { n: new arrow.Null() }],
+    ["2.1", { n: new arrow.Null(), m: new arrow.Null() }],
+    ["2.0", { n: new arrow.Null() }],
     ["2.2", { e: EMPTY }],
   ] as const)("are written to few files: %s %j", async (dataStorageVersion, types) => {
     await using boundedNamespace = new DirectoryNamespace({
@@ -85,20 +73,20 @@ describe("rows without bytes", () => {
     const withNulls = batchOf(3 * 2 ** 20, types);
     await namespace.createTable({ id: ["t"] }, streamOf(withNulls));
     expect(await filesOf("t")).toHaveLength(1);
-    const numbers = makeData({ type: new Int32(), length: 3 * 2 ** 20, data: new Int32Array(3 * 2 ** 20) });
-    const schema = new Schema([new Field("v", new Int32(), true)]);
-    const data = makeData({
-      type: new Struct(schema.fields),
+    const numbers = arrow.makeData({ type: new arrow.Int32(), length: 3 * 2 ** 20, data: new Int32Array(3 * 2 ** 20) });
+    const schema = new arrow.Schema([new arrow.Field("v", new arrow.Int32(), true)]);
+    const data = arrow.makeData({
+      type: new arrow.Struct(schema.fields),
       length: numbers.length,
       nullCount: 0,
       children: [numbers],
     });
-    await namespace.createTable({ id: ["u"] }, new Table([new RecordBatch(schema, data)]));
+    await namespace.createTable({ id: ["u"] }, new arrow.Table([new arrow.RecordBatch(schema, data)]));
     expect(await filesOf("u")).toHaveLength(3);
   });
 
   it("get columns like others", async () => {
-    await namespace.createTable({ id: ["t"] }, streamOf(batchOf(2_500_000, { n: new Null() })));
+    await namespace.createTable({ id: ["t"] }, streamOf(batchOf(2_500_000, { n: new arrow.Null() })));
     await namespace.alterTableAddColumns({ id: ["t"], newColumns: [{ name: "v", expression: "7" }] });
     const answer = await (await namespace.queryTable({ id: ["t"], offset: 2_499_998 })).toArrow();
     expect(answer.toArray().map((row) => Number(row.v))).toEqual([7, 7]);
@@ -108,7 +96,7 @@ describe("rows without bytes", () => {
 
 describe("the number of rows", () => {
   it("is bounded by the caller's limit", async () => {
-    const rows = streamOf(batchOf(60, { n: new Null() }), batchOf(40, { n: new Null() }));
+    const rows = streamOf(batchOf(60, { n: new arrow.Null() }), batchOf(40, { n: new arrow.Null() }));
     await namespace.createTable({ id: ["t"], maxRows: 100 }, rows);
     await expect(namespace.insertIntoTable({ id: ["t"], maxRows: 99 }, rows)).rejects.toThrow(
       "more than 99 rows",
@@ -119,7 +107,7 @@ describe("the number of rows", () => {
   });
 
   it("is bounded over HTTP: 400", async () => {
-    const body = streamOf(batchOf(HUGE, { n: new Null() }));
+    const body = streamOf(batchOf(HUGE, { n: new arrow.Null() }));
     const ask = async (limits: object) => {
       const handler = createRestHandler(namespace, { auth: { anonymous: true }, limits });
       const headers = { "content-type": "application/vnd.apache.arrow.stream" };
@@ -139,19 +127,19 @@ describe("the number of rows", () => {
 });
 
 it("items of lists without bytes count towards the limit of a batch", async () => {
-  const type = new List(new Field("item", new Null(), true));
+  const type = new arrow.List(new arrow.Field("item", new arrow.Null(), true));
   const listsOf = (items: number) => {
-    const child = makeData({ type: new Null(), length: items });
-    const lists = makeData({
+    const child = arrow.makeData({ type: new arrow.Null(), length: items });
+    const lists = arrow.makeData({
       type,
       length: 1,
       nullCount: 0,
       valueOffsets: Int32Array.of(0, items),
       child,
     });
-    const schema = new Schema([new Field("l", type, true)]);
-    const data = makeData({ type: new Struct(schema.fields), length: 1, nullCount: 0, children: [lists] });
-    return new Table([new RecordBatch(schema, data)]);
+    const schema = new arrow.Schema([new arrow.Field("l", type, true)]);
+    const data = arrow.makeData({ type: new arrow.Struct(schema.fields), length: 1, nullCount: 0, children: [lists] });
+    return new arrow.Table([new arrow.RecordBatch(schema, data)]);
   };
   const read = async (items: number) => {
     const input = await openInput(listsOf(items), undefined, { maxBatchBytes: 2 ** 20 });

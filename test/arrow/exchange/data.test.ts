@@ -1,17 +1,5 @@
 import { createRequire } from "node:module";
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  makeData,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  Vector,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { FixedColumn } from "../../../src/arrow/columns/column.js";
@@ -23,6 +11,7 @@ import { InvalidInputError } from "../../../src/errors.js";
 import { compareTables } from "../../support/compareTables.js";
 import { allTypesSpec, makeTable, NULL_PATTERNS } from "../../support/generators.js";
 import { columnArbitrary, columnOf, columnValues, slicedData, valuesOf } from "../columns.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
   "apache-arrow",
@@ -35,7 +24,7 @@ describe("columnFromData and dataFromColumn", () => {
         const data = slicedData(spec);
         const column = columnOf(data);
         expect(column.length).toBe(data.length);
-        const expected = valuesOf(new Vector([data]));
+        const expected = valuesOf(new arrow.Vector([data]));
         if (column.kind !== "null") {
           expect(column.validity?.nullCount ?? 0).toBe(expected.length === 0 ? 0 : data.nullCount);
         }
@@ -46,10 +35,10 @@ describe("columnFromData and dataFromColumn", () => {
   });
 
   it("copy no values", () => {
-    const data = makeData({ type: new Int32(), data: Int32Array.of(1, 2, 3, 4) }).slice(1, 2);
+    const data = arrow.makeData({ type: new arrow.Int32(), data: Int32Array.of(1, 2, 3, 4) }).slice(1, 2);
     const column = columnFromData(data, { kind: "fixed", byteWidth: 4 }) as FixedColumn;
     expect(column.values.buffer).toBe(data.values.buffer);
-    expect(dataFromColumn(new Int32(), column).values.buffer).toBe(data.values.buffer);
+    expect(dataFromColumn(new arrow.Int32(), column).values.buffer).toBe(data.values.buffer);
   });
 
   it("copy values that lie at an odd address", () => {
@@ -62,7 +51,7 @@ describe("columnFromData and dataFromColumn", () => {
       byteWidth: 4,
       values: bytes.subarray(1),
     };
-    expect(columnValues(new Int32(), column)).toEqual([7, -8]);
+    expect(columnValues(new arrow.Int32(), column)).toEqual([7, -8]);
   });
 
   it("write IPC bytes that read back alike", () => {
@@ -77,7 +66,7 @@ describe("columnFromData and dataFromColumn", () => {
       });
       const made = toTable(schema, batches);
       compareTables(table, made);
-      compareTables(table, tableFromIPC(tableToIPC(made)));
+      compareTables(table, arrow.tableFromIPC(arrow.tableToIPC(made)));
     }
   });
 
@@ -117,15 +106,12 @@ describe("columnFromData and dataFromColumn", () => {
 
   it("fill in the nulls of a column that apache-arrow only lengthened", () => {
     const short = {
-      number: vectorFromArray([1, 2], new Int32()),
-      text: vectorFromArray(["a"], new Utf8()),
-      vector: vectorFromArray([[1, 2]], new FixedSizeList(2, new Field("item", new Float32(), true))),
-      long: vectorFromArray(
-        Array.from({ length: 100 }, (_, index) => index),
-        new Int32(),
-      ),
+      number: int32s([1, 2]),
+      text: utf8s(["a"]),
+      vector: arrow.vectorFromArray([[1, 2]], new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true))),
+      long: int32s(100, (index) => index),
     };
-    const table = new Table(short);
+    const table = new arrow.Table(short);
     for (const [index, { type }] of table.schema.fields.entries()) {
       const columns = table.batches.map((batch) =>
         columnFromData(batch.data.children[index], layoutOf(type, "test")),

@@ -1,28 +1,6 @@
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
-import {
-  Table as ArrowTable,
-  CompressionType,
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Float64,
-  Int32,
-  makeData,
-  RecordBatch,
-  RecordBatchFileWriter,
-  RecordBatchReader,
-  RecordBatchStreamWriter,
-  Schema,
-  Struct,
-  type Table,
-  TimestampMicrosecond,
-  tableFromArrays,
-  tableToIPC,
-  Utf8,
-  Vector,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
@@ -33,15 +11,16 @@ import { InvalidInputError, NamespaceError, UnsupportedError } from "../../../sr
 import { compareTables } from "../../support/compareTables.js";
 import { ENCODERS, writeCompressed } from "../../support/compressedIpc.js";
 import { allTypesSpec, makeIpc, makeTable } from "../../support/generators.js";
+import { float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 
 const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
   "apache-arrow",
 ) as typeof import("apache-arrow");
 
 /** Reads all batches into a table. */
-async function readAll(data: unknown, signal?: AbortSignal): Promise<Table> {
+async function readAll(data: unknown, signal?: AbortSignal): Promise<arrow.Table> {
   const input = await openInput(data, signal);
-  const batches: RecordBatch[] = [];
+  const batches: arrow.RecordBatch[] = [];
   for await (const { columns, rowCount } of input.batches) {
     expect(rowCount).toBeGreaterThan(0);
     batches.push(makeBatch(input.schema, columns, rowCount));
@@ -54,15 +33,15 @@ async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Arr
 }
 
 const allTypes = makeTable(allTypesSpec(50, "some", { batchRows: 17 }));
-const allTypesStream = tableToIPC(allTypes, "stream");
-const allTypesFile = tableToIPC(allTypes, "file");
+const allTypesStream = arrow.tableToIPC(allTypes, "stream");
+const allTypesFile = arrow.tableToIPC(allTypes, "file");
 
 describe("openInput takes", () => {
   const forms: [string, () => unknown][] = [
     ["a table", () => allTypes],
     ["an array of record batches", () => allTypes.batches],
     ["an iterable of record batches", () => new Set(allTypes.batches)],
-    ["a record batch reader", () => RecordBatchReader.from(allTypesStream)],
+    ["a record batch reader", () => arrow.RecordBatchReader.from(allTypesStream)],
     ["stream bytes", () => allTypesStream],
     ["file bytes", () => allTypesFile],
     ["a Buffer at an odd address", () => Buffer.concat([Buffer.alloc(3), allTypesStream]).subarray(3)],
@@ -96,7 +75,7 @@ describe("openInput takes", () => {
   });
 
   it("one record batch", async () => {
-    compareTables(new ArrowTable([allTypes.batches[1]]), await readAll(allTypes.batches[1]));
+    compareTables(new arrow.Table([allTypes.batches[1]]), await readAll(allTypes.batches[1]));
   });
 
   it("sliced tables", async () => {
@@ -104,11 +83,11 @@ describe("openInput takes", () => {
   });
 
   it("tables of JavaScript arrays, whose strings are dictionaries", async () => {
-    const table = tableFromArrays({ id: Int32Array.of(1, 2, 3), name: ["a", "b", "a"] });
+    const table = arrow.tableFromArrays({ id: Int32Array.of(1, 2, 3), name: ["a", "b", "a"] });
     const input = await openInput(table);
     expect(String(input.schema.fields[1].type)).toBe("Dictionary<Int32, Utf8>");
     compareTables(table, await readAll(table));
-    compareTables(table, await readAll(tableToIPC(table)));
+    compareTables(table, await readAll(arrow.tableToIPC(table)));
   });
 
   it("tables, batches and bytes of apache-arrow 18", async () => {
@@ -130,53 +109,53 @@ describe("openInput takes", () => {
   });
 
   it("dictionaries that change and grow from batch to batch", async () => {
-    const type = new Dictionary(new Utf8(), new Int32());
-    const schema = new Schema([new Field("d", type, true)]);
-    const first = vectorFromArray(["a", "b"], new Utf8());
-    const grown = first.concat(vectorFromArray(["c"], new Utf8()));
-    const other = vectorFromArray(["z"], new Utf8());
+    const type = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32());
+    const schema = new arrow.Schema([new arrow.Field("d", type, true)]);
+    const first = utf8s(["a", "b"]);
+    const grown = first.concat(utf8s(["c"]));
+    const other = utf8s(["z"]);
     const batches = [
       [[0, 1], first],
       [[2, 0], grown],
       [[0, 0], other],
     ].map(([indices, dictionary]) => {
-      const child = makeData({
+      const child = arrow.makeData({
         type,
         data: Int32Array.from(indices as number[]),
-        dictionary: dictionary as Vector,
+        dictionary: dictionary as arrow.Vector,
       });
-      return new RecordBatch(
+      return new arrow.RecordBatch(
         schema,
-        makeData({ type: new Struct(schema.fields), length: 2, children: [child] }),
+        arrow.makeData({ type: new arrow.Struct(schema.fields), length: 2, children: [child] }),
       );
     });
     const expected = ["a", "b", "c", "a", "z", "z"];
-    const stream = RecordBatchStreamWriter.writeAll(batches).toUint8Array(true);
+    const stream = arrow.RecordBatchStreamWriter.writeAll(batches).toUint8Array(true);
     for (const data of [batches, stream]) {
       expect([...(await readAll(data))].map((row) => row.d)).toEqual(expected);
     }
-    const growing = RecordBatchFileWriter.writeAll(batches.slice(0, 2)).toUint8Array(true);
+    const growing = arrow.RecordBatchFileWriter.writeAll(batches.slice(0, 2)).toUint8Array(true);
     expect([...(await readAll(growing))].map((row) => row.d)).toEqual(expected.slice(0, 4));
   });
 
   it("members of structs with an empty name", async () => {
-    const type = new Struct([new Field("", new Int32(), true)]);
-    const children = [makeData({ type: new Int32(), length: 2, data: Int32Array.of(1, 2) })];
-    const expected = new ArrowTable({
-      s: new Vector([makeData({ type, length: 2, nullCount: 0, children })]),
+    const type = new arrow.Struct([new arrow.Field("", new arrow.Int32(), true)]);
+    const children = [arrow.makeData({ type: new arrow.Int32(), length: 2, data: Int32Array.of(1, 2) })];
+    const expected = new arrow.Table({
+      s: new arrow.Vector([arrow.makeData({ type, length: 2, nullCount: 0, children })]),
     });
     compareTables(expected, await readAll(expected));
-    compareTables(expected, await readAll(tableToIPC(expected)));
+    compareTables(expected, await readAll(arrow.tableToIPC(expected)));
   });
 
   it("a schema without batches", async () => {
-    const schema = new Schema([new Field("a", new Int32(), true), new Field("b", new Utf8(), false)]);
-    const stream = new RecordBatchStreamWriter();
+    const schema = new arrow.Schema([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), false)]);
+    const stream = new arrow.RecordBatchStreamWriter();
     stream.reset(undefined, schema).close();
     for (const data of [
-      new ArrowTable(schema),
+      new arrow.Table(schema),
       await stream.toUint8Array(),
-      tableToIPC(new ArrowTable(schema)),
+      arrow.tableToIPC(new arrow.Table(schema)),
     ]) {
       const table = await readAll(data);
       expect(table.numRows).toBe(0);
@@ -186,8 +165,8 @@ describe("openInput takes", () => {
   });
 
   it("rows without columns", async () => {
-    const schema = new Schema([]);
-    const batch = new RecordBatch(schema, makeData({ type: new Struct([]), length: 7, children: [] }));
+    const schema = new arrow.Schema([]);
+    const batch = new arrow.RecordBatch(schema, arrow.makeData({ type: new arrow.Struct([]), length: 7, children: [] }));
     const input = await openInput(batch);
     const counts: number[] = [];
     for await (const { columns, rowCount } of input.batches) {
@@ -198,22 +177,22 @@ describe("openInput takes", () => {
   });
 
   it("metadata of fields and schema", async () => {
-    const schema = new Schema(
-      [new Field("a", new Int32(), true, new Map([["k", "v"]]))],
+    const schema = new arrow.Schema(
+      [new arrow.Field("a", new arrow.Int32(), true, new Map([["k", "v"]]))],
       new Map([["s", "t"]]),
     );
-    const table = new ArrowTable(schema, { a: vectorFromArray([1], new Int32()) });
-    const input = await openInput(tableToIPC(table));
+    const table = new arrow.Table(schema, { a: int32s([1]) });
+    const input = await openInput(arrow.tableToIPC(table));
     expect([...input.schema.fields[0].metadata]).toEqual([["k", "v"]]);
     expect([...input.schema.metadata]).toEqual([["s", "t"]]);
   });
 
   it("columns of which nulls are left out", async () => {
-    const table = new ArrowTable({
-      a: vectorFromArray([1, 2, 3], new Int32()),
-      b: vectorFromArray(["x"], new Utf8()),
+    const table = new arrow.Table({
+      a: int32s([1, 2, 3]),
+      b: utf8s(["x"]),
     });
-    for (const data of [table, tableToIPC(table)]) {
+    for (const data of [table, arrow.tableToIPC(table)]) {
       expect([...(await readAll(data))].map((row) => row.b)).toEqual(["x", null, null]);
     }
   });
@@ -224,7 +203,7 @@ describe("compressed streams", () => {
 
   it("of LZ4 are read", async () => {
     const { asWritten, corrected } = writeCompressed(repetitive, ...ENCODERS[0]);
-    expect(asWritten.length).toBeLessThan(tableToIPC(repetitive).length / 2);
+    expect(asWritten.length).toBeLessThan(arrow.tableToIPC(repetitive).length / 2);
     for (const stream of [asWritten, corrected]) {
       compareTables(repetitive, await readAll(stream));
       compareTables(repetitive, await readAll(pieces(stream, 777)));
@@ -237,10 +216,10 @@ describe("compressed streams", () => {
   });
 
   it("that lie about their length are refused", async () => {
-    const zeros = new ArrowTable({ a: vectorFromArray(new Array(5000).fill(0), new Int32()) });
+    const zeros = new arrow.Table({ a: int32s(new Array(5000).fill(0)) });
     for (const [type, encode] of ENCODERS) {
       const { corrected } = writeCompressed(zeros, type, encode);
-      const magic = type === CompressionType.LZ4_FRAME ? [4, 0x22, 0x4d, 0x18] : [0x28, 0xb5, 0x2f, 0xfd];
+      const magic = type === arrow.CompressionType.LZ4_FRAME ? [4, 0x22, 0x4d, 0x18] : [0x28, 0xb5, 0x2f, 0xfd];
       const index = corrected.indexOf(Buffer.from(magic));
       expect(index).toBeGreaterThan(0);
       corrected.writeBigInt64LE(1_000_000n, index - 8);
@@ -284,21 +263,21 @@ describe("openInput refuses", () => {
   });
 
   it("types that cannot be stored, naming the column", async () => {
-    const list = vectorFromArray([["a"]], new FixedSizeList(1, new Field("item", new Utf8(), true)));
+    const list = arrow.vectorFromArray([["a"]], new arrow.FixedSizeList(1, new arrow.Field("item", new arrow.Utf8(), true)));
     await expect(
-      openInput(new ArrowTable({ ok: vectorFromArray([1], new Int32()), bad: list })),
+      openInput(new arrow.Table({ ok: int32s([1]), bad: list })),
     ).rejects.toThrow(/column bad: type FixedSizeList\[1\]<Utf8>/);
-    await expect(openInput(tableToIPC(new ArrowTable({ bad: list })))).rejects.toThrow(UnsupportedError);
-    const zone = vectorFromArray([1], new TimestampMicrosecond("+02:00"));
-    await expect(openInput(new ArrowTable({ zone }))).rejects.toThrow(InvalidInputError);
+    await expect(openInput(arrow.tableToIPC(new arrow.Table({ bad: list })))).rejects.toThrow(UnsupportedError);
+    const zone = arrow.vectorFromArray([1], new arrow.TimestampMicrosecond("+02:00"));
+    await expect(openInput(new arrow.Table({ zone }))).rejects.toThrow(InvalidInputError);
   });
 
   it("batches whose schema differs from the first", async () => {
-    const first = new ArrowTable({ a: vectorFromArray([1], new Int32()) }).batches[0];
+    const first = new arrow.Table({ a: int32s([1]) }).batches[0];
     const others = [
-      new ArrowTable({ a: vectorFromArray([1], new Float64()) }),
-      new ArrowTable({ b: vectorFromArray([1], new Int32()) }),
-      new ArrowTable({ a: vectorFromArray([1], new Int32()), b: vectorFromArray([1], new Int32()) }),
+      new arrow.Table({ a: float64s([1]) }),
+      new arrow.Table({ b: int32s([1]) }),
+      new arrow.Table({ a: int32s([1]), b: int32s([1]) }),
     ];
     for (const other of others) {
       await expect(readAll([first, other.batches[0]])).rejects.toThrow(InvalidInputError);
@@ -311,7 +290,7 @@ describe("openInput refuses", () => {
     const table = makeTable(
       allTypesSpec(9, "some", { types: ["int32", "utf8", "vectorFloat32"], batchRows: 4 }),
     );
-    const stream = tableToIPC(table);
+    const stream = arrow.tableToIPC(table);
     const complete = new Set<number>();
     for (let length = 0; length < stream.length; length++) {
       try {
@@ -329,22 +308,22 @@ describe("openInput refuses", () => {
   });
 
   it("buffers, offsets and indices that cannot be", async () => {
-    const batchOf = (child: ReturnType<typeof makeData>) => {
-      const schema = new Schema([new Field("c", child.type, true)]);
-      return new RecordBatch(
+    const batchOf = (child: ReturnType<typeof arrow.makeData>) => {
+      const schema = new arrow.Schema([new arrow.Field("c", child.type, true)]);
+      return new arrow.RecordBatch(
         schema,
-        makeData({ type: new Struct(schema.fields), length: child.length, children: [child] }),
+        arrow.makeData({ type: new arrow.Struct(schema.fields), length: child.length, children: [child] }),
       );
     };
     const text = (offsets: number[], bytes: number[]) =>
-      makeData({
-        type: new Utf8(),
+      arrow.makeData({
+        type: new arrow.Utf8(),
         length: offsets.length - 1,
         valueOffsets: Int32Array.from(offsets),
         data: Uint8Array.from(bytes),
       });
-    const dictionary = new Dictionary(new Utf8(), new Int32());
-    const entries = vectorFromArray(["a", "b"], new Utf8());
+    const dictionary = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32());
+    const entries = utf8s(["a", "b"]);
     const bad = [
       text([0, 2, 1, 3], [97, 98, 99]),
       text([0, 1, 4], [97, 98, 99]),
@@ -352,14 +331,14 @@ describe("openInput refuses", () => {
       text([0, 0x7fffffff, -0x80000000, 1], [97, 98, 99]),
       text([0, 1], [0xff]),
       text([0, 1, 2], [0xc3, 0xa9]),
-      makeData({ type: new Int32(), length: 5, data: Int32Array.of(1, 2) }),
-      makeData({ type: dictionary, length: 2, data: Int32Array.of(0, 2), dictionary: entries }),
-      makeData({ type: dictionary, length: 2, data: Int32Array.of(0, -1), dictionary: entries }),
-      makeData({
+      arrow.makeData({ type: new arrow.Int32(), length: 5, data: Int32Array.of(1, 2) }),
+      arrow.makeData({ type: dictionary, length: 2, data: Int32Array.of(0, 2), dictionary: entries }),
+      arrow.makeData({ type: dictionary, length: 2, data: Int32Array.of(0, -1), dictionary: entries }),
+      arrow.makeData({
         type: dictionary,
         length: 1,
         data: Int32Array.of(0),
-        dictionary: new Vector([text([0, 9], [97])]),
+        dictionary: new arrow.Vector([text([0, 9], [97])]),
       }),
     ];
     for (const data of bad) {
@@ -368,9 +347,9 @@ describe("openInput refuses", () => {
     }
     const nulls = { nullCount: 1, nullBitmap: Uint8Array.of(1) };
     const good = [
-      makeData({ type: dictionary, length: 2, data: Int32Array.of(1, 77), dictionary: entries, ...nulls }),
-      makeData({
-        type: new Utf8(),
+      arrow.makeData({ type: dictionary, length: 2, data: Int32Array.of(1, 77), dictionary: entries, ...nulls }),
+      arrow.makeData({
+        type: new arrow.Utf8(),
         length: 2,
         valueOffsets: Int32Array.of(0, 1, 2),
         data: Uint8Array.of(97, 0xff),
@@ -537,14 +516,14 @@ describe("mutated bytes", () => {
   });
 
   it("of dictionaries are refused or read, and end", async () => {
-    const table = tableFromArrays({ a: ["x", "y", "x", null], b: Int32Array.of(1, 2, 3, 4) });
-    await fuzz(tableToIPC(table, "stream"), 700);
-    await fuzz(tableToIPC(table, "file"), 700);
+    const table = arrow.tableFromArrays({ a: ["x", "y", "x", null], b: Int32Array.of(1, 2, 3, 4) });
+    await fuzz(arrow.tableToIPC(table, "stream"), 700);
+    await fuzz(arrow.tableToIPC(table, "file"), 700);
   });
 
   it("of the metadata never make a schema of billions of fields", async () => {
     // Each vector's count in turn: a reader must not trust it.
-    const stream = Buffer.from(tableToIPC(tableFromArrays({ a: ["x"], b: Int32Array.of(1) })));
+    const stream = Buffer.from(arrow.tableToIPC(arrow.tableFromArrays({ a: ["x"], b: Int32Array.of(1) })));
     for (let index = 8; index + 4 <= stream.length; index += 4) {
       const bytes = Buffer.from(stream);
       bytes.writeUInt32LE(0x7ffffff0, index);

@@ -1,11 +1,12 @@
 /** List views in any order and overlap equal lists that JavaScript cuts. */
 
-import { Int32, makeData, Struct, type Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Int32, makeData, Struct, type Table, Utf8 } from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { type InputBounds, openInput } from "../../../src/arrow/exchange/input.js";
 import { InvalidInputError, UnsupportedError } from "../../../src/errors.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const LIST_VIEW = 25;
 const LARGE_LIST_VIEW = 26;
@@ -57,10 +58,7 @@ const failure = (data: Data, bounds?: InputBounds): Promise<unknown> =>
   );
 
 const numbers = (count: number): Data =>
-  vectorFromArray(
-    Array.from({ length: count }, (_, i) => i),
-    new Int32(),
-  ).data[0];
+  int32s(count, (i) => i).data[0];
 
 describe("list views", () => {
   it("become the lists that they view, in any order and at two depths", async () => {
@@ -78,7 +76,7 @@ describe("list views", () => {
           views.map(
             (choice) => choice && items.slice(Number(choice[0]), Number(choice[0]) + Number(choice[1])),
           );
-        const items = vectorFromArray(words, new Utf8()).data[0];
+        const items = utf8s(words).data[0];
         const lists = listViews(innerType, inside(inner), items);
         const table = await read(listViews(outerType, inside(outer), lists));
         expect(rowsOf(table)).toEqual(cut(inside(outer), cut(inside(inner), words)));

@@ -1,16 +1,6 @@
 /** A stream in pieces is read like the whole stream, wherever it is cut. */
 
-import {
-  Field,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  type Vector,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
@@ -34,9 +24,9 @@ import {
   struct,
 } from "../../support/nestedGenerators.js";
 
-async function readAll(data: unknown): Promise<Table> {
+async function readAll(data: unknown): Promise<arrow.Table> {
   const input = await openInput(data);
-  const batches: RecordBatch[] = [];
+  const batches: arrow.RecordBatch[] = [];
   for await (const { columns, rowCount } of input.batches)
     batches.push(makeBatch(input.schema, columns, rowCount));
   return toTable(input.schema, batches);
@@ -67,11 +57,11 @@ const NESTED = makeNestedTable({
 
 describe("a stream in pieces", () => {
   const streams: [string, Uint8Array][] = [
-    ["plain", tableToIPC(NESTED, "stream")],
+    ["plain", arrow.tableToIPC(NESTED, "stream")],
     ["compressed", writeCompressed(NESTED, ...ENCODERS[0]).corrected],
     [
       "as a file",
-      tableToIPC(makeNestedTable({ columns: [struct([leaf("int64")])], rowCount: 30_000, seed: 2 }), "file"),
+      arrow.tableToIPC(makeNestedTable({ columns: [struct([leaf("int64")])], rowCount: 30_000, seed: 2 }), "file"),
     ],
   ];
   // Around the sizes at which pieces are merged.
@@ -90,7 +80,7 @@ describe("a stream in pieces", () => {
     ];
     const table = makeNestedTable({ columns, rowCount: 90, batchRows: 40, seed: 6 });
     for (const format of ["stream", "file"] as const)
-      compareTables(table, await readAll(tableToIPC(table, format)));
+      compareTables(table, await readAll(arrow.tableToIPC(table, format)));
   });
 
   it("is refused if a column with a bitmap lacks its number of nulls", async () => {
@@ -98,7 +88,7 @@ describe("a stream in pieces", () => {
     const { nullCount } = table.batches[0].data.children[0].children[0];
     const node = Buffer.from(BigInt64Array.of(90n, BigInt(nullCount)).buffer);
     for (const format of ["stream", "file"] as const) {
-      const bytes = Buffer.from(tableToIPC(table, format));
+      const bytes = Buffer.from(arrow.tableToIPC(table, format));
       bytes.writeBigInt64LE(-1n, bytes.indexOf(node) + 8);
       await expect(readAll(bytes)).rejects.toThrow("90 values, -1 of them null");
       await expect(readAll(cut(bytes, () => 1000))).rejects.toThrow(InvalidInputError);
@@ -108,8 +98,8 @@ describe("a stream in pieces", () => {
   it("is read as the whole is, whatever its types and its cuts", async () => {
     await fc.assert(
       fc.asyncProperty(nestedTableSpecs(), fc.integer(), async (spec, seed) => {
-        const stream = tableToIPC(makeNestedTable(spec), "stream");
-        const outcome = async (data: unknown): Promise<Table | string> => {
+        const stream = arrow.tableToIPC(makeNestedTable(spec), "stream");
+        const outcome = async (data: unknown): Promise<arrow.Table | string> => {
           try {
             return await readAll(data);
           } catch (error) {
@@ -130,13 +120,13 @@ describe("a stream in pieces", () => {
 });
 
 describe("a stream of columns that share memory", () => {
-  const sharing = (data: Vector["data"][number]): Table => {
-    const inStruct = new Struct([new Field("a", data.type, true), new Field("b", data.type, true)]);
-    const parent = makeData({ type: inStruct, length: data.length, nullCount: 0, children: [data, data] });
+  const sharing = (data: arrow.Vector["data"][number]): arrow.Table => {
+    const inStruct = new arrow.Struct([new arrow.Field("a", data.type, true), new arrow.Field("b", data.type, true)]);
+    const parent = arrow.makeData({ type: inStruct, length: data.length, nullCount: 0, children: [data, data] });
     const columns = [data, parent, data];
-    const schema = new Schema(columns.map(({ type }, index) => new Field(`c${index}`, type, true)));
-    const rows = { type: new Struct(schema.fields), length: data.length, nullCount: 0, children: columns };
-    return new Table(schema, [new RecordBatch(schema, makeData(rows))]);
+    const schema = new arrow.Schema(columns.map(({ type }, index) => new arrow.Field(`c${index}`, type, true)));
+    const rows = { type: new arrow.Struct(schema.fields), length: data.length, nullCount: 0, children: columns };
+    return new arrow.Table(schema, [new arrow.RecordBatch(schema, arrow.makeData(rows))]);
   };
   const numbers = makeNestedTable({ columns: [leaf("int64")], rowCount: 1000, seed: 3 });
 
@@ -145,14 +135,14 @@ describe("a stream of columns that share memory", () => {
       const columns = [NESTINGS[nesting](leaf("int64", "some"), "some", "short")];
       const table = sharing(makeNestedTable({ columns, rowCount: 200, seed: 4 }).batches[0].data.children[0]);
       const stream = await ipcBytes(table.schema, from(table.batches));
-      compareTables(table, tableFromIPC(stream));
+      compareTables(table, arrow.tableFromIPC(stream));
       compareTables(table, await readAll(cut(stream, () => 1000)));
     }
   });
 
   it("is refused where apache-arrow's writer left out bytes", async () => {
     const table = sharing(numbers.batches[0].data.children[0]);
-    const stream = tableToIPC(table, "stream");
+    const stream = arrow.tableToIPC(table, "stream");
     expect(stream.length).toBeLessThan((await ipcBytes(table.schema, from(table.batches))).length);
     await expect(readAll(stream)).rejects.toThrow(InvalidInputError);
     // The table itself is complete.
@@ -160,6 +150,6 @@ describe("a stream of columns that share memory", () => {
   });
 });
 
-async function* from(batches: readonly RecordBatch[]): AsyncGenerator<RecordBatch> {
+async function* from(batches: readonly arrow.RecordBatch[]): AsyncGenerator<arrow.RecordBatch> {
   yield* batches;
 }

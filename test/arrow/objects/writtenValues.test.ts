@@ -1,26 +1,6 @@
 /** Rows accept moments and large integers as texts, and texts as Dates: the stored value equals CAST's. */
 
-import {
-  type DataType,
-  DateDay,
-  DateMillisecond,
-  Field,
-  Float64,
-  Int64,
-  List,
-  Schema,
-  Struct,
-  TimeMicrosecond,
-  TimeMillisecond,
-  TimeNanosecond,
-  TimeSecond,
-  TimestampMicrosecond,
-  TimestampMillisecond,
-  TimestampNanosecond,
-  TimestampSecond,
-  Uint64,
-  Utf8,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, TableSchemaValidationError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -46,31 +26,31 @@ const TIMESTAMPS = [
   "2024-10-27T02:30:00",
 ];
 const TIMES = ["10:11", "10:11:12", "23:59:59.123456789"];
-const CASES: readonly (readonly [string, DataType, readonly unknown[]])[] = [
-  ["day", new DateDay(), [...TIMESTAMPS, "-0001-01-01", "+12024-01-01"]],
-  ["day_ms", new DateMillisecond(), TIMESTAMPS],
-  ["s", new TimestampSecond(), TIMESTAMPS],
-  ["ms", new TimestampMillisecond(), TIMESTAMPS],
-  ["us", new TimestampMicrosecond(), TIMESTAMPS],
-  ["ns", new TimestampNanosecond(), TIMESTAMPS],
-  ["utc", new TimestampMillisecond("UTC"), TIMESTAMPS],
-  ["fixed", new TimestampMicrosecond("-0330"), TIMESTAMPS],
-  ["oslo", new TimestampNanosecond("Europe/Oslo"), TIMESTAMPS],
-  ["time_s", new TimeSecond(), TIMES],
-  ["time_ms", new TimeMillisecond(), TIMES],
-  ["time_us", new TimeMicrosecond(), TIMES],
-  ["time_ns", new TimeNanosecond(), TIMES],
-  ["int64", new Int64(), ["9007199254740993", "-9223372036854775808", "+7"]],
-  ["uint64", new Uint64(), ["18446744073709551615", "0"]],
-  ["text", new Utf8(), [new Date(0), new Date("2024-03-10T10:11:12.5Z"), new Date(-62_198_755_200_000)]],
+const CASES: readonly (readonly [string, arrow.DataType, readonly unknown[]])[] = [
+  ["day", new arrow.DateDay(), [...TIMESTAMPS, "-0001-01-01", "+12024-01-01"]],
+  ["day_ms", new arrow.DateMillisecond(), TIMESTAMPS],
+  ["s", new arrow.TimestampSecond(), TIMESTAMPS],
+  ["ms", new arrow.TimestampMillisecond(), TIMESTAMPS],
+  ["us", new arrow.TimestampMicrosecond(), TIMESTAMPS],
+  ["ns", new arrow.TimestampNanosecond(), TIMESTAMPS],
+  ["utc", new arrow.TimestampMillisecond("UTC"), TIMESTAMPS],
+  ["fixed", new arrow.TimestampMicrosecond("-0330"), TIMESTAMPS],
+  ["oslo", new arrow.TimestampNanosecond("Europe/Oslo"), TIMESTAMPS],
+  ["time_s", new arrow.TimeSecond(), TIMES],
+  ["time_ms", new arrow.TimeMillisecond(), TIMES],
+  ["time_us", new arrow.TimeMicrosecond(), TIMES],
+  ["time_ns", new arrow.TimeNanosecond(), TIMES],
+  ["int64", new arrow.Int64(), ["9007199254740993", "-9223372036854775808", "+7"]],
+  ["uint64", new arrow.Uint64(), ["18446744073709551615", "0"]],
+  ["text", new arrow.Utf8(), [new Date(0), new Date("2024-03-10T10:11:12.5Z"), new Date(-62_198_755_200_000)]],
 ];
 
 it.each(CASES)("%s columns store what CAST makes of the same value", async (name, type, values) => {
   const isDate = values[0] instanceof Date;
-  const schema = new Schema([
-    new Field("source", isDate ? new TimestampMillisecond("UTC") : new Utf8(), true),
-    new Field("inserted", type, true),
-    new Field("updated", type, true),
+  const schema = new arrow.Schema([
+    new arrow.Field("source", isDate ? new arrow.TimestampMillisecond("UTC") : new arrow.Utf8(), true),
+    new arrow.Field("inserted", type, true),
+    new arrow.Field("updated", type, true),
   ]);
   const rows = values.map((value) => ({ source: value, inserted: value }));
   await namespace.createTable({ id: [name], schema }, rows);
@@ -82,10 +62,10 @@ it.each(CASES)("%s columns store what CAST makes of the same value", async (name
 });
 
 it("merges take what inserts take", async () => {
-  const schema = new Schema([
-    new Field("n", new Int64(), false),
-    new Field("day", new DateDay(), true),
-    new Field("text", new Utf8(), true),
+  const schema = new arrow.Schema([
+    new arrow.Field("n", new arrow.Int64(), false),
+    new arrow.Field("day", new arrow.DateDay(), true),
+    new arrow.Field("text", new arrow.Utf8(), true),
   ]);
   await namespace.createTable({ id: ["merged"], schema }, [{ n: "1", day: "2024-03-10" }]);
   const merged = await namespace.mergeInsertIntoTable(
@@ -108,10 +88,10 @@ it("merges take what inserts take", async () => {
 });
 
 it("a moment counts as its day and its second, in rows and in updates, as a Date and as a text", async () => {
-  const schema = new Schema([
-    new Field("day", new DateDay(), true),
-    new Field("s", new TimestampSecond(), true),
-    new Field("ms", new TimestampMillisecond(), true),
+  const schema = new arrow.Schema([
+    new arrow.Field("day", new arrow.DateDay(), true),
+    new arrow.Field("s", new arrow.TimestampSecond(), true),
+    new arrow.Field("ms", new arrow.TimestampMillisecond(), true),
   ]);
   const moments = ["2024-03-10T23:59:59.999Z", "1969-12-31T23:59:59.999Z", "1969-12-30T00:00:00.001Z"];
   const wanted = moments.map((text) => {
@@ -197,7 +177,7 @@ describe("a column of a stream whose values come late", () => {
   });
 
   it("is stored where a schema says what it is", async () => {
-    const schema = new Schema([new Field("n", new Float64(), true), new Field("late", new Utf8(), true)]);
+    const schema = new arrow.Schema([new arrow.Field("n", new arrow.Float64(), true), new arrow.Field("late", new arrow.Utf8(), true)]);
     await namespace.createTable(
       { id: ["told"], schema },
       stream(9000, (n) => (n < 8999 ? {} : { late: "x" })),
@@ -207,12 +187,12 @@ describe("a column of a stream whose values come late", () => {
 });
 
 it("instants of texts are those that their offsets and zones say", async () => {
-  const schema = new Schema([
-    new Field("local", new TimestampMillisecond(), true),
-    new Field("oslo", new TimestampMillisecond("Europe/Oslo"), true),
-    new Field("day", new DateDay(), true),
-    new Field("time", new TimeMillisecond(), true),
-    new Field("text", new Utf8(), true),
+  const schema = new arrow.Schema([
+    new arrow.Field("local", new arrow.TimestampMillisecond(), true),
+    new arrow.Field("oslo", new arrow.TimestampMillisecond("Europe/Oslo"), true),
+    new arrow.Field("day", new arrow.DateDay(), true),
+    new arrow.Field("time", new arrow.TimeMillisecond(), true),
+    new arrow.Field("text", new arrow.Utf8(), true),
   ]);
   const rows = [
     { local: "2024-03-10T10:00:00", oslo: "2024-03-10T10:00:00", day: "2024-03-10", time: "00:00:01.5" },
@@ -238,10 +218,10 @@ it("instants of texts are those that their offsets and zones say", async () => {
 });
 
 it("texts are taken in structs and lists too, and in streams of many rows", async () => {
-  const moments = new List(new Field("item", new TimestampMillisecond("Europe/Oslo"), true));
-  const schema = new Schema([
-    new Field("s", new Struct([new Field("day", new DateDay(), true)]), true),
-    new Field("l", moments, true),
+  const moments = new arrow.List(new arrow.Field("item", new arrow.TimestampMillisecond("Europe/Oslo"), true));
+  const schema = new arrow.Schema([
+    new arrow.Field("s", new arrow.Struct([new arrow.Field("day", new arrow.DateDay(), true)]), true),
+    new arrow.Field("l", moments, true),
   ]);
   async function* rows() {
     for (let n = 0; n < 1000; n++)
@@ -254,21 +234,21 @@ it("texts are taken in structs and lists too, and in streams of many rows", asyn
 });
 
 it.each([
-  ["day", new DateDay(), "2024-13-01", 'the text "2024-13-01"', "Date32<DAY>"],
-  ["day", new DateDay(), "10/3/2024", 'the text "10/3/2024"', "Date32<DAY>"],
-  ["ms", new TimestampMillisecond(), "", 'the text ""', "Timestamp<MILLISECOND>"],
-  ["ms", new TimestampMillisecond(), "1710028800000", 'the text "1710028800000"', "Timestamp<MILLISECOND>"],
-  ["ns", new TimestampNanosecond(), "1677-01-01", 'the text "1677-01-01"', "Timestamp<NANOSECOND>"],
-  ["time", new TimeSecond(), "25:00:00", 'the text "25:00:00"', "Time32<SECOND>"],
-  ["time", new TimeNanosecond(), "soon", 'the text "soon"', "Time64<NANOSECOND>"],
-  ["i", new Int64(), "9223372036854775808", 'the text "9223372036854775808"', "Int64"],
-  ["i", new Int64(), "1.0", 'the text "1.0"', "Int64"],
-  ["u", new Uint64(), "-1", 'the text "-1"', "Uint64"],
-  ["s", new Utf8(), new Date(Number.NaN), "an object of class Date", "Utf8"],
+  ["day", new arrow.DateDay(), "2024-13-01", 'the text "2024-13-01"', "Date32<DAY>"],
+  ["day", new arrow.DateDay(), "10/3/2024", 'the text "10/3/2024"', "Date32<DAY>"],
+  ["ms", new arrow.TimestampMillisecond(), "", 'the text ""', "Timestamp<MILLISECOND>"],
+  ["ms", new arrow.TimestampMillisecond(), "1710028800000", 'the text "1710028800000"', "Timestamp<MILLISECOND>"],
+  ["ns", new arrow.TimestampNanosecond(), "1677-01-01", 'the text "1677-01-01"', "Timestamp<NANOSECOND>"],
+  ["time", new arrow.TimeSecond(), "25:00:00", 'the text "25:00:00"', "Time32<SECOND>"],
+  ["time", new arrow.TimeNanosecond(), "soon", 'the text "soon"', "Time64<NANOSECOND>"],
+  ["i", new arrow.Int64(), "9223372036854775808", 'the text "9223372036854775808"', "Int64"],
+  ["i", new arrow.Int64(), "1.0", 'the text "1.0"', "Int64"],
+  ["u", new arrow.Uint64(), "-1", 'the text "-1"', "Uint64"],
+  ["s", new arrow.Utf8(), new Date(Number.NaN), "an object of class Date", "Utf8"],
 ] as const)("a value that %s does not have is refused by row, column and type: %#", async (name, type, value, shown, typeText) => {
   const id = ["refused"];
   await namespace.createTable(
-    { id, schema: new Schema([new Field(name, type, true)]), mode: "Overwrite" },
+    { id, schema: new arrow.Schema([new arrow.Field(name, type, true)]), mode: "Overwrite" },
     [],
   );
   const error = await namespace.insertIntoTable({ id }, [{}, { [name]: value }]).catch((thrown) => thrown);

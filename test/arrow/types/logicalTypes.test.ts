@@ -1,30 +1,5 @@
 import { createRequire } from "node:module";
-import {
-  Bool,
-  DataType,
-  DateDay,
-  Decimal,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int32,
-  Int64,
-  IntervalDayTime,
-  LargeList,
-  List,
-  Map_,
-  Null,
-  Schema,
-  Struct,
-  TimeMillisecond,
-  TimestampMicrosecond,
-  Uint8,
-  Utf8,
-  Utf8View,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { adoptSchema, adoptType } from "../../../src/arrow/types/foreignTypes.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
@@ -45,39 +20,39 @@ const arrow18 = createRequire(new URL("../../reference/package.json", import.met
   "apache-arrow",
 ) as typeof import("apache-arrow");
 
-const textOf = (type: DataType) => formatType(logicalTypeOf(type, "c"));
-const fromText = (text: string, path: string, children?: Field[]) =>
+const textOf = (type: arrow.DataType) => formatType(logicalTypeOf(type, "c"));
+const fromText = (text: string, path: string, children?: arrow.Field[]) =>
   arrowTypeFromLogical(parseType(text), path, children);
-const list = (item: DataType, size: number) => new FixedSizeList(size, new Field("item", item, true));
+const list = (item: arrow.DataType, size: number) => new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
 
 /** Logical types that the reference writes; see the format notes. */
-const LOGICAL: [string, DataType][] = [
-  ["null", new Null()],
-  ["bool", new Bool()],
-  ["int32", new Int32()],
+const LOGICAL: [string, arrow.DataType][] = [
+  ["null", new arrow.Null()],
+  ["bool", new arrow.Bool()],
+  ["int32", new arrow.Int32()],
   ["halffloat", TYPES.float16],
-  ["float", new Float32()],
-  ["double", new Float64()],
-  ["string", new Utf8()],
+  ["float", new arrow.Float32()],
+  ["double", new arrow.Float64()],
+  ["string", new arrow.Utf8()],
   ["large_binary", TYPES.largeBinary],
-  ["date32:day", new DateDay()],
+  ["date32:day", new arrow.DateDay()],
   ["date64:ms", TYPES.date64],
-  ["time32:ms", new TimeMillisecond()],
+  ["time32:ms", new arrow.TimeMillisecond()],
   ["time64:ns", TYPES.time64Nanosecond],
-  ["timestamp:us:-", new TimestampMicrosecond()],
+  ["timestamp:us:-", new arrow.TimestampMicrosecond()],
   ["timestamp:us:UTC", TYPES.timestampUtc],
   ["timestamp:ms:America/New_York", TYPES.timestampMillisecondZone],
   ["duration:s", TYPES.durationSecond],
   ["decimal:128:38:10", TYPES.decimal128Wide],
   ["decimal:256:76:20", TYPES.decimal256],
-  ["decimal:128:5:-2", new Decimal(-2, 5, 128)],
-  ["fixed_size_binary:16", new FixedSizeBinary(16)],
+  ["decimal:128:5:-2", new arrow.Decimal(-2, 5, 128)],
+  ["fixed_size_binary:16", new arrow.FixedSizeBinary(16)],
   ["fixed_size_list:float:24", TYPES.vectorFloat32],
-  ["fixed_size_list:fixed_size_list:float:2:3", list(list(new Float32(), 2), 3)],
+  ["fixed_size_list:fixed_size_list:float:2:3", list(list(new arrow.Float32(), 2), 3)],
   ["fixed_size_list:timestamp:us:UTC:3", list(TYPES.timestampUtc, 3)],
-  ["fixed_size_list:bool:7", list(new Bool(), 7)],
-  ["dict:string:int32:false", new Dictionary(new Utf8(), new Int32())],
-  ["dict:fixed_size_binary:4:uint8:false", new Dictionary(new FixedSizeBinary(4), new Uint8())],
+  ["fixed_size_list:bool:7", list(new arrow.Bool(), 7)],
+  ["dict:string:int32:false", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())],
+  ["dict:fixed_size_binary:4:uint8:false", new arrow.Dictionary(new arrow.FixedSizeBinary(4), new arrow.Uint8())],
 ];
 
 describe("logical type strings", () => {
@@ -148,26 +123,26 @@ describe("logical type strings", () => {
 });
 
 describe("nested types", () => {
-  const item = (type: DataType, name = "item") => new Field(name, type, true, new Map([["k", "v"]]));
-  const pair = new Struct([
-    new Field("key", new Utf8(), false),
-    new Field("value", new List(item(new Int32())), true),
+  const item = (type: arrow.DataType, name = "item") => new arrow.Field(name, type, true, new Map([["k", "v"]]));
+  const pair = new arrow.Struct([
+    new arrow.Field("key", new arrow.Utf8(), false),
+    new arrow.Field("value", new arrow.List(item(new arrow.Int32())), true),
   ]);
-  const types: [string, DataType][] = [
-    ["list", new List(item(new Int32(), "element"))],
-    ["large_list", new LargeList(item(list(new Float32(), 4)))],
-    ["list.struct", new List(item(new Struct([item(new Utf8(), "a.b"), item(new Bool(), "")])))],
-    ["large_list.struct", new LargeList(item(new Struct([item(new Int64(), "n")])))],
-    ["struct", new Struct([item(new Struct([item(new Int32(), "x")]), "s"), item(new Utf8(), "t")])],
-    ["map", new Map_(new Field("entries", pair as never, false))],
-    ["struct", new Struct([])],
-    ["list.struct", new List(item(new Struct([])))],
+  const types: [string, arrow.DataType][] = [
+    ["list", new arrow.List(item(new arrow.Int32(), "element"))],
+    ["large_list", new arrow.LargeList(item(list(new arrow.Float32(), 4)))],
+    ["list.struct", new arrow.List(item(new arrow.Struct([item(new arrow.Utf8(), "a.b"), item(new arrow.Bool(), "")])))],
+    ["large_list.struct", new arrow.LargeList(item(new arrow.Struct([item(new arrow.Int64(), "n")])))],
+    ["struct", new arrow.Struct([item(new arrow.Struct([item(new arrow.Int32(), "x")]), "s"), item(new arrow.Utf8(), "t")])],
+    ["map", new arrow.Map_(new arrow.Field("entries", pair as never, false))],
+    ["struct", new arrow.Struct([])],
+    ["list.struct", new arrow.List(item(new arrow.Struct([])))],
   ];
   it.each(types)("%s, from a field and back", (text, type) => {
-    const field = new Field("c", type, true, new Map([["ARROW:extension:name", "ours"]]));
+    const field = new arrow.Field("c", type, true, new Map([["ARROW:extension:name", "ours"]]));
     const logical = logicalFieldOf(field, "c");
     expect(formatType(logical.type)).toBe(text);
-    compareSchemas(new Schema([field]), new Schema([arrowFieldFromLogical(logical, "c")]));
+    compareSchemas(new arrow.Schema([field]), new arrow.Schema([arrowFieldFromLogical(logical, "c")]));
   });
 
   it("have layouts of lists and structs", () => {
@@ -197,39 +172,39 @@ describe("nested types", () => {
   });
 
   it("are refused with members of one name, and as strings whose children do not fit", () => {
-    const twins = new Struct([item(new Int32(), "a"), item(new Utf8(), "a")]);
-    expect(() => logicalFieldOf(new Field("c", twins, true), "c")).toThrow(InvalidInputError);
+    const twins = new arrow.Struct([item(new arrow.Int32(), "a"), item(new arrow.Utf8(), "a")]);
+    expect(() => logicalFieldOf(new arrow.Field("c", twins, true), "c")).toThrow(InvalidInputError);
     expect(() => fromText("list", "c", [])).toThrow(UnsupportedError);
-    expect(() => fromText("map", "c", [item(new Int32())])).toThrow(UnsupportedError);
-    expect(() => fromText("int32", "c", [item(new Int32())])).toThrow(UnsupportedError);
+    expect(() => fromText("map", "c", [item(new arrow.Int32())])).toThrow(UnsupportedError);
+    expect(() => fromText("int32", "c", [item(new arrow.Int32())])).toThrow(UnsupportedError);
   });
 });
 
 describe("types that cannot be stored", () => {
   it.each([
-    list(new Struct([]), 2),
-    list(new Struct([new Field("a", new List(new Field("item", new Int32())))]), 2),
-    new List(new Field("item", list(new Struct([new Field("a", new Int32())]), 2))),
-    list(list(new Struct([new Field("a", new Int32())]), 2), 3),
-    new IntervalDayTime(),
-    new Utf8View(),
-    list(new Utf8(), 3),
-    new FixedSizeList(0, new Field("item", new Float32(), true)),
-    new FixedSizeBinary(0),
-    new Decimal(2, 5, 64),
-    new Dictionary(new Bool(), new Int32()),
+    list(new arrow.Struct([]), 2),
+    list(new arrow.Struct([new arrow.Field("a", new arrow.List(new arrow.Field("item", new arrow.Int32())))]), 2),
+    new arrow.List(new arrow.Field("item", list(new arrow.Struct([new arrow.Field("a", new arrow.Int32())]), 2))),
+    list(list(new arrow.Struct([new arrow.Field("a", new arrow.Int32())]), 2), 3),
+    new arrow.IntervalDayTime(),
+    new arrow.Utf8View(),
+    list(new arrow.Utf8(), 3),
+    new arrow.FixedSizeList(0, new arrow.Field("item", new arrow.Float32(), true)),
+    new arrow.FixedSizeBinary(0),
+    new arrow.Decimal(2, 5, 64),
+    new arrow.Dictionary(new arrow.Bool(), new arrow.Int32()),
   ])("%s", (type) => {
     expect(() => layoutOf(type, "some column")).toThrow(UnsupportedError);
     expect(() => layoutOf(type, "some column")).toThrow("some column");
     // The parent has its own entry in a schema.
-    if (type instanceof List) return;
+    if (type instanceof arrow.List) return;
     expect(() => logicalTypeOf(type, "some column")).toThrow(UnsupportedError);
     expect(() => logicalTypeOf(type, "some column")).toThrow("some column");
   });
 
   it("time zones with a colon, which the reference cannot open", () => {
-    expect(() => logicalTypeOf(new TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);
-    expect(() => layoutOf(new TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);
+    expect(() => logicalTypeOf(new arrow.TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);
+    expect(() => layoutOf(new arrow.TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);
   });
 
   it("parameters no type has", () => {
@@ -243,7 +218,7 @@ describe("types that cannot be stored", () => {
       { typeId: 16, listSize: 1.5, children: [] },
     ];
     for (const type of broken) {
-      expect(() => layoutOf(type.typeId === 16 ? list(new Int32(), 1.5) : (type as DataType), "c")).toThrow(
+      expect(() => layoutOf(type.typeId === 16 ? list(new arrow.Int32(), 1.5) : (type as arrow.DataType), "c")).toThrow(
         InvalidInputError,
       );
     }
@@ -276,7 +251,7 @@ describe("types of another apache-arrow", () => {
     ];
     for (const [type, logical] of foreign) {
       const adopted = adoptType(type as ForeignType);
-      expect(adopted).toBeInstanceOf(DataType);
+      expect(adopted).toBeInstanceOf(arrow.DataType);
       expect(Object.getPrototypeOf(adopted)).not.toBe(Object.getPrototypeOf(type));
       expect(textOf(adopted)).toBe(logical);
     }
@@ -297,8 +272,8 @@ describe("types of another apache-arrow", () => {
       new Map([["s", "t"]]),
     );
     const schema = adoptSchema(foreign);
-    expect(schema).toBeInstanceOf(Schema);
-    expect((schema.fields[0].type as Dictionary).isOrdered).toBe(true);
+    expect(schema).toBeInstanceOf(arrow.Schema);
+    expect((schema.fields[0].type as arrow.Dictionary).isOrdered).toBe(true);
     expect(schema.fields[0].nullable).toBe(false);
     expect([...schema.fields[0].metadata]).toEqual([["k", "v"]]);
     expect([...schema.metadata]).toEqual([["s", "t"]]);
@@ -309,7 +284,7 @@ describe("types of another apache-arrow", () => {
   it("get dictionary ids that collide with no other", () => {
     const ids = [0, 0].map(
       (id) =>
-        (adoptType(new arrow18.Dictionary(new arrow18.Utf8(), new arrow18.Int8(), id)) as Dictionary).id,
+        (adoptType(new arrow18.Dictionary(new arrow18.Utf8(), new arrow18.Int8(), id)) as arrow.Dictionary).id,
     );
     expect(new Set(ids).size).toBe(2);
   });
@@ -322,17 +297,17 @@ describe("types of another apache-arrow", () => {
 });
 
 it("names the type of a dictionary's values", () => {
-  expect(String(valueTypeOf(new Dictionary(new Utf8(), new Int32())))).toBe("Utf8");
-  expect(valueTypeOf(new Utf8())).toBeNull();
+  expect(String(valueTypeOf(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())))).toBe("Utf8");
+  expect(valueTypeOf(new arrow.Utf8())).toBeNull();
 });
 
 it("writes schemas as JSON of the namespace spec", () => {
-  const schema = new Schema(
+  const schema = new arrow.Schema(
     [
-      new Field("id", new Int64(), false),
-      new Field("price", new Decimal(4, 18, 128), true),
-      new Field("v", list(new Float32(), 8), true, new Map([["k", "1"]])),
-      new Field("tag", new Dictionary(new Utf8(), new Int32()), true),
+      new arrow.Field("id", new arrow.Int64(), false),
+      new arrow.Field("price", new arrow.Decimal(4, 18, 128), true),
+      new arrow.Field("v", list(new arrow.Float32(), 8), true, new Map([["k", "1"]])),
+      new arrow.Field("tag", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), true),
     ],
     new Map([["owner", "me"]]),
   );
@@ -354,5 +329,5 @@ it("writes schemas as JSON of the namespace spec", () => {
     ],
     metadata: { owner: "me" },
   });
-  expect(schemaToJson(new Schema([]))).toEqual({ fields: [] });
+  expect(schemaToJson(new arrow.Schema([]))).toEqual({ fields: [] });
 });

@@ -1,16 +1,7 @@
 /** Tests of every engine that works on frames: it reads our tables, and we read those that it writes. */
 
 import { join } from "node:path";
-import {
-  Table as ArrowTable,
-  Float64,
-  Int64,
-  type Schema,
-  type Table,
-  Utf8,
-  Vector,
-  vectorFromArray,
-} from "apache-arrow";
+import { Table as ArrowTable, type Schema, type Table, Vector } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareTables } from "../../support/compareTables.js";
@@ -20,6 +11,7 @@ import { makeTempDir } from "../../support/tempDir.js";
 import { Python } from "./python.js";
 import { sortedBy } from "./rows.js";
 import { makeSampleTable, sampleRows } from "./sampleTable.js";
+import { float64s, int64s, utf8s } from "../../support/arrowColumns.js";
 
 /** Filters in the SQL that every engine takes. */
 const FILTERS = [
@@ -77,8 +69,8 @@ function openFrames(engine: FrameEngine): FramePair {
 }
 
 const LABELS = new ArrowTable({
-  kind: vectorFromArray(["kind 1", "kind 3", "kind 9"], new Utf8()),
-  label: vectorFromArray(["one", "three", "nine"], new Utf8()),
+  kind: utf8s(["kind 1", "kind 3", "kind 9"]),
+  label: utf8s(["one", "three", "nine"]),
 });
 
 /** Counts by kind, computed from all rows. */
@@ -96,23 +88,11 @@ function groupsOf(rows: Table): Table {
   const column = <Value>(valueAt: (group: NonNullable<ReturnType<typeof groups.get>>) => Value) =>
     kinds.map((kind) => valueAt(groups.get(kind) as never));
   return new ArrowTable({
-    kind: vectorFromArray(kinds, new Utf8()),
-    rows: vectorFromArray(
-      column((group) => BigInt(group.rows)),
-      new Int64(),
-    ),
-    ids: vectorFromArray(
-      column((group) => group.ids),
-      new Int64(),
-    ),
-    most: vectorFromArray(
-      column((group) => group.most),
-      new Float64(),
-    ),
-    texts: vectorFromArray(
-      column((group) => BigInt(group.texts)),
-      new Int64(),
-    ),
+    kind: utf8s(kinds),
+    rows: int64s(column((group) => BigInt(group.rows))),
+    ids: int64s(column((group) => group.ids)),
+    most: float64s(column((group) => group.most)),
+    texts: int64s(column((group) => BigInt(group.texts))),
   });
 }
 
@@ -132,7 +112,7 @@ export function valuesOf(types: readonly TypeName[]): Table {
   };
   const ids = Array.from({ length: TYPE_ROWS }, (_, row) => BigInt(row));
   return new ArrowTable({
-    id: vectorFromArray(ids, new Int64()),
+    id: int64s(ids),
     ...Object.fromEntries(types.map((type) => [type, valueAt(type)])),
   });
 }
@@ -179,18 +159,9 @@ export function describeFrames(engine: FrameEngine, more: (pair: FramePair) => v
         const labelOf = new Map(LABELS.toArray().map(({ kind, label }) => [kind, label]));
         const matching = rows.toArray().filter(({ kind }) => labelOf.has(kind));
         const expected = new ArrowTable({
-          id: vectorFromArray(
-            matching.map(({ id }) => id),
-            new Int64(),
-          ),
-          kind: vectorFromArray(
-            matching.map(({ kind }) => kind),
-            new Utf8(),
-          ),
-          label: vectorFromArray(
-            matching.map(({ kind }) => labelOf.get(kind)),
-            new Utf8(),
-          ),
+          id: int64s(matching.map(({ id }) => id)),
+          kind: utf8s(matching.map(({ kind }) => kind)),
+          label: utf8s(matching.map(({ kind }) => labelOf.get(kind))),
         });
         const actual = await call<Table>("joined", name, pathOf(pair, labels), typesOf(expected.schema));
         expectSame(expected, actual);

@@ -3,8 +3,9 @@
  * so that a call that one server refuses changes no answer of another group.
  */
 
-import { Table as ArrowTable, Float64, type Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table as ArrowTable, type Table, tableToIPC } from "apache-arrow";
 import { NUMBERS, numbersFrom, rowsOf, TEXTS, VECTORS } from "./rows.js";
+import { float64s } from "../../support/arrowColumns.js";
 
 export interface RestCall {
   /** The call in words, unique among all. */
@@ -40,7 +41,7 @@ const postBytes = (
 const postRows = (name: string, path: string, rows: Table): RestCall =>
   postBytes(name, path, tableToIPC(rows, "stream"), ARROW);
 
-const otherSchema = new ArrowTable({ x: vectorFromArray([1.5, 2.5], new Float64()) });
+const otherSchema = new ArrowTable({ x: float64s([1.5, 2.5]) });
 
 /** Namespaces: made, listed, described and dropped. */
 const NAMESPACES: readonly RestCall[] = [

@@ -1,24 +1,6 @@
 /** A table of ours with what other engines must get right: kinds of values, fragments, deletions, indexes. */
 
-import {
-  Table as ArrowTable,
-  Bool,
-  type DataType,
-  DateDay,
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int32,
-  Int64,
-  List,
-  Struct,
-  type Table,
-  TimestampMicrosecond,
-  Utf8,
-  Vector,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { makeColumn, type TypeName } from "../../support/generators.js";
 import { buildIndex } from "../../support/indexedTable.js";
@@ -26,15 +8,15 @@ import { buildIndex } from "../../support/indexedTable.js";
 /** Rows of a fragment, before deletions. */
 export const FRAGMENT_ROWS = 150;
 const FRAGMENTS = 3;
-const TAGS = new List(new Field("item", new Utf8(), true));
-const PLACE = new Struct([
-  new Field("x", new Float64(), true),
-  new Field("label", new Utf8(), true),
-] as Field[]);
-const VECTOR = new FixedSizeList(8, new Field("item", new Float32(), true));
+const TAGS = new arrow.List(new arrow.Field("item", new arrow.Utf8(), true));
+const PLACE = new arrow.Struct([
+  new arrow.Field("x", new arrow.Float64(), true),
+  new arrow.Field("label", new arrow.Utf8(), true),
+] as arrow.Field[]);
+const VECTOR = new arrow.FixedSizeList(8, new arrow.Field("item", new arrow.Float32(), true));
 
-const drawn = (type: TypeName, count: number, first: number): Vector =>
-  new Vector([makeColumn({ type, shape: "random", nulls: "some" }, count, first + 1)]);
+const drawn = (type: TypeName, count: number, first: number): arrow.Vector =>
+  new arrow.Vector([makeColumn({ type, shape: "random", nulls: "some" }, count, first + 1)]);
 
 export interface SampleOptions {
   /** Data files 2.0 store no null structs. Default true. */
@@ -46,19 +28,19 @@ export function sampleRows(
   first: number,
   count = FRAGMENT_ROWS,
   { nullStructs = true }: SampleOptions = {},
-): Table {
+): arrow.Table {
   const ids = Array.from({ length: count }, (_, index) => first + index);
-  const column = <Value>(type: DataType, valueAt: (id: number) => Value): Vector =>
-    vectorFromArray(ids.map(valueAt) as never, type as never);
-  return new ArrowTable({
-    id: column(new Int64(), BigInt),
-    n: column(new Float64(), (id) => (id % 7 === 0 ? null : id / 4)),
-    kind: column(new Utf8(), (id) => `kind ${id % 5}`),
-    s: column(new Utf8(), (id) => (id % 6 === 0 ? null : `text ${id % 13} ä€`)),
-    flag: column(new Bool(), (id) => (id % 4 === 0 ? null : id % 3 === 0)),
-    small: column(new Int32(), (id) => (id % 9 === 0 ? null : id - 100)),
-    day: column(new DateDay(), (id) => (id % 8 === 0 ? null : new Date(86_400_000 * (id * 3 - 200)))),
-    moment: column(new TimestampMicrosecond("UTC"), (id) => (id % 10 === 0 ? null : id * 977_777)),
+  const column = <Value>(type: arrow.DataType, valueAt: (id: number) => Value): arrow.Vector =>
+    arrow.vectorFromArray(ids.map(valueAt) as never, type as never);
+  return new arrow.Table({
+    id: column(new arrow.Int64(), BigInt),
+    n: column(new arrow.Float64(), (id) => (id % 7 === 0 ? null : id / 4)),
+    kind: column(new arrow.Utf8(), (id) => `kind ${id % 5}`),
+    s: column(new arrow.Utf8(), (id) => (id % 6 === 0 ? null : `text ${id % 13} ä€`)),
+    flag: column(new arrow.Bool(), (id) => (id % 4 === 0 ? null : id % 3 === 0)),
+    small: column(new arrow.Int32(), (id) => (id % 9 === 0 ? null : id - 100)),
+    day: column(new arrow.DateDay(), (id) => (id % 8 === 0 ? null : new Date(86_400_000 * (id * 3 - 200)))),
+    moment: column(new arrow.TimestampMicrosecond("UTC"), (id) => (id % 10 === 0 ? null : id * 977_777)),
     price: drawn("decimal128", count, first),
     bytes: drawn("binary", count, first),
     tags: column(TAGS, (id) =>
@@ -70,7 +52,7 @@ export function sampleRows(
       nullStructs && id % 11 === 0 ? null : { x: id % 3 === 0 ? null : id / 2, label: `label ${id % 4}` },
     ),
     vector: column(VECTOR, (id) => Array.from({ length: 8 }, (_, index) => Math.sin(id * 8 + index))),
-    nothing: column(new Utf8(), () => null),
+    nothing: column(new arrow.Utf8(), () => null),
   });
 }
 

@@ -1,28 +1,23 @@
 /** Expressions on columns of one value are computed once, with equal results. */
 
-import { Bool, Field, Float64, Int32, Int64, List, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, Int32, List, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../../support/tempDir.js";
+import { bools, float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
 
 const ROWS = 3000;
 const all = <Value>(value: Value): Value[] => new Array<Value>(ROWS).fill(value);
 const rows = new Table({
-  c: vectorFromArray(all(7), new Int32()),
-  w: vectorFromArray(all(1n << 60n), new Int64()),
-  f: vectorFromArray(all(1.5), new Float64()),
-  s: vectorFromArray(all("abc"), new Utf8()),
-  b: vectorFromArray(all(true), new Bool()),
-  n: vectorFromArray(all(null), new Int32()),
+  c: int32s(all(7)),
+  w: int64s(all(1n << 60n)),
+  f: float64s(all(1.5)),
+  s: utf8s(all("abc")),
+  b: bools(all(true)),
+  n: int32s(all(null)),
   l: vectorFromArray(all([1, 2]), new List(new Field("item", new Int32(), true))),
-  half: vectorFromArray(
-    all(5).map((value, row) => (row % 3 === 0 ? null : value)),
-    new Int32(),
-  ),
-  v: vectorFromArray(
-    all(0).map((_, row) => row),
-    new Int32(),
-  ),
+  half: int32s(all(5).map((value, row) => (row % 3 === 0 ? null : value))),
+  v: int32s(all(0).map((_, row) => row)),
 });
 
 let namespace: DirectoryNamespace;

@@ -1,10 +1,11 @@
 /** Remainders of integers of 64 bits follow the definition, also if both fit into 32 bits. */
 
-import { Int32, Int64, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, int64s } from "../../support/arrowColumns.js";
 
 const edge = fc.constantFrom(
   ...[0n, 1n, -1n, 7n, -7n, 100n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), -(2n ** 31n) - 1n],
@@ -26,18 +27,9 @@ it("remainders of columns, and by a number, follow the definition", async () => 
   await fc.assert(
     fc.asyncProperty(fc.array(pair, { minLength: 1, maxLength: 40 }), async (pairs) => {
       const table = new Table({
-        a: vectorFromArray(
-          pairs.map(([a]) => a),
-          new Int64(),
-        ),
-        b: vectorFromArray(
-          pairs.map(([, b]) => b),
-          new Int64(),
-        ),
-        n: vectorFromArray(
-          pairs.map(([a]) => Number(BigInt.asIntN(32, a))),
-          new Int32(),
-        ),
+        a: int64s(pairs.map(([a]) => a)),
+        b: int64s(pairs.map(([, b]) => b)),
+        n: int32s(pairs.map(([a]) => Number(BigInt.asIntN(32, a)))),
       });
       await namespace.createTable({ id, mode: "overwrite" }, tableToIPC(table, "stream"));
       const columnAliases = { rest: "a % b", ofNumber: "n % 100", negative: "n % -7" };

@@ -3,32 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  Binary,
-  Bool,
-  type Data,
-  type DataType,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int8,
-  Int32,
-  Int64,
-  LargeUtf8,
-  makeData,
-  Null,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableToIPC,
-  Uint16,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { someOf } from "../../support/effort.js";
 import { allTypesSpec, makeIpc, NULL_PATTERNS, SHAPES } from "../../support/generators.js";
@@ -52,8 +27,8 @@ async function expectSameRows(name: string, ipc: Uint8Array, dataStorageVersion:
 }
 
 interface SpecialColumn {
-  readonly type: DataType;
-  readonly data: Data;
+  readonly type: arrow.DataType;
+  readonly data: arrow.Data;
   /** Field metadata that steers the reference's choice of encodings. */
   readonly metadata?: Record<string, string>;
 }
@@ -61,71 +36,71 @@ interface SpecialColumn {
 /** Rare types, and encodings that the reference uses only on request. */
 function specialColumns(rowCount: number): Record<string, SpecialColumn> {
   const rows = Array.from({ length: rowCount }, (_, index) => index);
-  const item = (type: DataType) => new Field("item", type, true);
+  const item = (type: arrow.DataType) => new arrow.Field("item", type, true);
   const column = (
-    type: DataType,
+    type: arrow.DataType,
     valueAt: (row: number) => unknown,
     metadata?: Record<string, string>,
   ): SpecialColumn => {
     const values = rows.map((row) => (row % 7 === 3 ? null : valueAt(row)));
-    return { type, data: vectorFromArray(values as never, type).data[0] as Data, metadata };
+    return { type, data: arrow.vectorFromArray(values as never, type).data[0] as arrow.Data, metadata };
   };
   const words = ["red", "blue", "green", "a value somewhat longer than the others", ""];
-  const dictionary = (index: Int8 | Uint16 | Int32 | Int64, value: Utf8 | LargeUtf8): SpecialColumn => {
-    const type = new Dictionary<DataType, Int32>(value, index as Int32);
+  const dictionary = (index: arrow.Int8 | arrow.Uint16 | arrow.Int32 | arrow.Int64, value: arrow.Utf8 | arrow.LargeUtf8): SpecialColumn => {
+    const type = new arrow.Dictionary<arrow.DataType, arrow.Int32>(value, index as arrow.Int32);
     const numbers = rows.map((row) => row % words.length);
-    const data = index instanceof Int64 ? BigInt64Array.from(numbers, BigInt) : index.ArrayType.from(numbers);
-    const values = vectorFromArray(words, value);
+    const data = index instanceof arrow.Int64 ? BigInt64Array.from(numbers, BigInt) : index.ArrayType.from(numbers);
+    const values = arrow.vectorFromArray(words, value);
     return {
       type,
-      data: makeData({ type, length: rowCount, nullCount: 0, data, dictionary: values } as never) as Data,
+      data: arrow.makeData({ type, length: rowCount, nullCount: 0, data, dictionary: values } as never) as arrow.Data,
     };
   };
   const sentence = (row: number) => `${"lorem ipsum dolor sit amet ".repeat(1 + (row % 30))}${row}`;
   const compression = (scheme: string) => ({ "lance-encoding:compression": scheme });
   const fullZip = { "lance-encoding:structural-encoding": "fullzip" };
-  const nested = new FixedSizeList(2, item(new FixedSizeList(3, item(new Float32()))));
+  const nested = new arrow.FixedSizeList(2, item(new arrow.FixedSizeList(3, item(new arrow.Float32()))));
   return {
-    dictionaryInt8: dictionary(new Int8(), new Utf8()),
-    dictionaryUint16: dictionary(new Uint16(), new LargeUtf8()),
-    dictionaryInt32: dictionary(new Int32(), new Utf8()),
-    dictionaryInt64: dictionary(new Int64(), new Utf8()),
-    nulls: { type: new Null(), data: makeData({ type: new Null(), length: rowCount }) },
-    booleanTriples: column(new FixedSizeList(3, item(new Bool())), (row) => [
+    dictionaryInt8: dictionary(new arrow.Int8(), new arrow.Utf8()),
+    dictionaryUint16: dictionary(new arrow.Uint16(), new arrow.LargeUtf8()),
+    dictionaryInt32: dictionary(new arrow.Int32(), new arrow.Utf8()),
+    dictionaryInt64: dictionary(new arrow.Int64(), new arrow.Utf8()),
+    nulls: { type: new arrow.Null(), data: arrow.makeData({ type: new arrow.Null(), length: rowCount }) },
+    booleanTriples: column(new arrow.FixedSizeList(3, item(new arrow.Bool())), (row) => [
       true,
       row % 5 === 0 ? null : false,
       true,
     ]),
     nestedLists: column(nested, (row) => [[row, null, 2], row % 3 === 0 ? null : [3, 4, row]]),
-    wideLists: column(new FixedSizeList(130, item(new Float32())), (row) =>
+    wideLists: column(new arrow.FixedSizeList(130, item(new arrow.Float32())), (row) =>
       Array.from({ length: 130 }, (_, index) => ((row + index) % 5 === 0 ? null : index)),
     ),
-    zippedBooleans: column(new Bool(), (row) => row % 3 === 0, fullZip),
-    zippedIntegers: column(new Int32(), (row) => row, fullZip),
-    wideBinary: column(new FixedSizeBinary(300), (row) => new Uint8Array(300).fill(row)),
-    longText: column(new Utf8(), (row) => (row % 500 === 0 ? "a long text ".repeat(4000) : sentence(row))),
-    zstdFloats: column(new Float64(), (row) => Math.sin(row), compression("zstd")),
-    zstdSplit: column(new Int64(), (row) => BigInt(row * 37), {
+    zippedBooleans: column(new arrow.Bool(), (row) => row % 3 === 0, fullZip),
+    zippedIntegers: column(new arrow.Int32(), (row) => row, fullZip),
+    wideBinary: column(new arrow.FixedSizeBinary(300), (row) => new Uint8Array(300).fill(row)),
+    longText: column(new arrow.Utf8(), (row) => (row % 500 === 0 ? "a long text ".repeat(4000) : sentence(row))),
+    zstdFloats: column(new arrow.Float64(), (row) => Math.sin(row), compression("zstd")),
+    zstdSplit: column(new arrow.Int64(), (row) => BigInt(row * 37), {
       ...compression("zstd"),
       "lance-encoding:bss": "on",
     }),
-    lz4Integers: column(new Int32(), (row) => row % 900, compression("lz4")),
-    zstdText: column(new Utf8(), sentence, compression("zstd")),
-    lz4Binary: column(new Binary(), (row) => new TextEncoder().encode(sentence(row)), compression("lz4")),
-    fsstText: column(new Utf8(), (row) => `value ${row % 1000} of many`, compression("fsst")),
-    fsstZipped: column(new LargeUtf8(), sentence, { ...compression("fsst"), ...fullZip }),
-    chunkedText: column(new Utf8(), (row) => `user-${row}-of-${rowCount * 31 - row}`),
+    lz4Integers: column(new arrow.Int32(), (row) => row % 900, compression("lz4")),
+    zstdText: column(new arrow.Utf8(), sentence, compression("zstd")),
+    lz4Binary: column(new arrow.Binary(), (row) => new TextEncoder().encode(sentence(row)), compression("lz4")),
+    fsstText: column(new arrow.Utf8(), (row) => `value ${row % 1000} of many`, compression("fsst")),
+    fsstZipped: column(new arrow.LargeUtf8(), sentence, { ...compression("fsst"), ...fullZip }),
+    chunkedText: column(new arrow.Utf8(), (row) => `user-${row}-of-${rowCount * 31 - row}`),
   };
 }
 
-function tableOf(columns: Record<string, SpecialColumn>, rowCount: number): Table {
+function tableOf(columns: Record<string, SpecialColumn>, rowCount: number): arrow.Table {
   const fields = Object.entries(columns).map(
-    ([name, { type, metadata }]) => new Field(name, type, true, new Map(Object.entries(metadata ?? {}))),
+    ([name, { type, metadata }]) => new arrow.Field(name, type, true, new Map(Object.entries(metadata ?? {}))),
   );
   const children = Object.values(columns).map(({ data }) => data);
-  const data = makeData({ type: new Struct(fields), length: rowCount, nullCount: 0, children });
-  const schema = new Schema(fields);
-  return new Table(schema, [new RecordBatch(schema, data)]);
+  const data = arrow.makeData({ type: new arrow.Struct(fields), length: rowCount, nullCount: 0, children });
+  const schema = new arrow.Schema(fields);
+  return new arrow.Table(schema, [new arrow.RecordBatch(schema, data)]);
 }
 
 describe.each(["2.1", "2.2"])("the reference's pages of version %s are read", (version) => {
@@ -143,7 +118,7 @@ describe.each(["2.1", "2.2"])("the reference's pages of version %s are read", (v
     it(`with rare types and encodings on request, ${rowCount} rows`, async () => {
       const table = tableOf(specialColumns(rowCount), rowCount);
       const name = `special${version.replace(".", "_")}_${rowCount}`;
-      await expectSameRows(name, tableToIPC(table, "stream"), version);
+      await expectSameRows(name, arrow.tableToIPC(table, "stream"), version);
     });
   }
 });

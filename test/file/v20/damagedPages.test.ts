@@ -3,17 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  Dictionary,
-  Field,
-  Int16,
-  Int32,
-  Schema,
-  Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/columns/column.js";
@@ -26,6 +16,7 @@ import { allTypesSpec, makeIpc } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
 import { readPageBuffers } from "../pageBuffers.js";
 import { dataFilePaths, openFromMemory, schemaOfIpc } from "../structural/referencePages.js";
+import { utf8s } from "../../support/arrowColumns.js";
 
 interface Sample {
   readonly name: string;
@@ -40,30 +31,30 @@ let directory: string;
 const samples: Sample[] = [];
 
 /** Strings under each compression that users can choose, and dictionary-typed columns. */
-function specialTable(): Table {
+function specialTable(): arrow.Table {
   const texts = Array.from({ length: 900 }, (_, row) =>
     row % 5 === 1 ? null : `some text that recurs, number ${(row * 7919) % 1009}`,
   );
   const compressed = (scheme: string) =>
-    new Field("", new Utf8(), true, new Map([["lance-encoding:compression", scheme]]));
+    new arrow.Field("", new arrow.Utf8(), true, new Map([["lance-encoding:compression", scheme]]));
   const fields = ["zstd", "fsst", "lz4"].map((scheme) => {
     const { type, nullable, metadata } = compressed(scheme);
-    return new Field(scheme, type, nullable, metadata);
+    return new arrow.Field(scheme, type, nullable, metadata);
   });
   const words = texts.map((_, row) => (row % 4 === 0 ? null : `w${row % 9}`));
   const columns = {
-    zstd: vectorFromArray(texts, new Utf8()),
-    fsst: vectorFromArray(texts, new Utf8()),
-    lz4: vectorFromArray(texts, new Utf8()),
-    dictionary: vectorFromArray(words, new Dictionary(new Utf8(), new Int32())),
-    numbers: vectorFromArray(
+    zstd: utf8s(texts),
+    fsst: utf8s(texts),
+    lz4: utf8s(texts),
+    dictionary: arrow.vectorFromArray(words, new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
+    numbers: arrow.vectorFromArray(
       words.map((word, row) => (word === null ? null : row % 9)),
-      new Dictionary(new Int16(), new Int32()),
+      new arrow.Dictionary(new arrow.Int16(), new arrow.Int32()),
     ),
   };
-  const plain = new Table(columns);
+  const plain = new arrow.Table(columns);
   const all = plain.schema.fields.map((field) => fields.find(({ name }) => name === field.name) ?? field);
-  return new Table(new Schema(all), columns);
+  return new arrow.Table(new arrow.Schema(all), columns);
 }
 
 beforeAll(async () => {
@@ -73,7 +64,7 @@ beforeAll(async () => {
     ["low", makeIpc(allTypesSpec(700, "some", { shape: "lowCardinality" }))],
     ["long", makeIpc(allTypesSpec(300, "some", { shape: "long" }))],
     ["nulls", makeIpc(allTypesSpec(300, "all", { shape: "random" }))],
-    ["special", tableToIPC(specialTable())],
+    ["special", arrow.tableToIPC(specialTable())],
   ]);
   for (const [name, ipc] of sources) {
     await reference.createTable(directory, name, ipc, { dataStorageVersion: "2.0" });

@@ -1,9 +1,10 @@
 /** Expressions as columns of a result: their forms, types and errors. */
 
-import { Field, Int32, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, Int32, List, Struct, Table, vectorFromArray } from "apache-arrow";
 import { col, DirectoryNamespace, InvalidInputError, lit, sql, TableColumnNotFoundError } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const ROWS = 200_000;
 let namespace: DirectoryNamespace;
@@ -13,11 +14,8 @@ beforeAll(async () => {
   await namespace.createTable(
     { id: ["t"] },
     new Table({
-      id: vectorFromArray(ids, new Int32()),
-      text: vectorFromArray(
-        ids.map((id) => (id % 4 === 0 ? null : `T${id}`)),
-        new Utf8(),
-      ),
+      id: int32s(ids),
+      text: utf8s(ids.map((id) => (id % 4 === 0 ? null : `T${id}`))),
       st: vectorFromArray(
         ids.map((id) => ({ a: id, l: [id] })),
         new Struct([
@@ -25,7 +23,7 @@ beforeAll(async () => {
           new Field("l", new List(new Field("item", new Int32(), true)), true),
         ]),
       ),
-      "id + 1": vectorFromArray(ids.map(String), new Utf8()),
+      "id + 1": utf8s(ids.map(String)),
     }),
   );
   await namespace.createTable(

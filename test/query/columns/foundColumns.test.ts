@@ -2,24 +2,13 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int32,
-  Struct,
-  Table,
-  tableFromIPC,
-  Utf8,
-  type Vector,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type QueryTableRequest } from "tiltyard";
-import { type Connection, connect, type Table as TheirTable } from "tiltyard-reference/session.js";
+import { type Connection, connect, type arrow.Table as TheirTable } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RestServer, startRestServer } from "../../support/restServer.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 
 const KEY = "secret";
 const COUNT = 12;
@@ -221,7 +210,7 @@ const SEARCHES: Readonly<Record<string, Search>> = {
 };
 
 interface SavedColumn {
-  readonly values: () => Vector;
+  readonly values: () => arrow.Vector;
   /** A filter on the column, and the filter that selects the same rows by their ids. */
   readonly filter: (name: string) => readonly [byColumn: string, byId: string];
   /** Whether the filter names the column itself, rather than a member. */
@@ -232,48 +221,39 @@ const ROWS = Array.from({ length: COUNT }, (_, row) => row);
 const TYPES: Readonly<Record<string, SavedColumn>> = {
   float64: {
     values: () =>
-      vectorFromArray(
-        ROWS.map((row) => 100.5 + row),
-        new Float64(),
-      ),
+      float64s(ROWS.map((row) => 100.5 + row)),
     filter: (name) => [`${name} > 105`, "id > 4"],
     namesColumn: true,
   },
   int32: {
     values: () =>
-      vectorFromArray(
-        ROWS.map((row) => 100 + row),
-        new Int32(),
-      ),
+      int32s(ROWS.map((row) => 100 + row)),
     filter: (name) => [`${name.toUpperCase()} > 104`, "id > 4"],
     namesColumn: true,
   },
   text: {
     values: () =>
-      vectorFromArray(
-        ROWS.map((row) => `saved ${row}`),
-        new Utf8(),
-      ),
+      utf8s(ROWS.map((row) => `saved ${row}`)),
     filter: (name) => [`${name} IN ('saved 5', 'saved 7')`, "id IN (5, 7)"],
     namesColumn: true,
   },
   struct: {
     values: () =>
-      vectorFromArray(
+      arrow.vectorFromArray(
         ROWS.map((row) => ({ a: row, b: `saved ${row}` })),
-        new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]),
+        new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), true)]),
       ),
     filter: (name) => [`${name}.a > 4`, "id > 4"],
     namesColumn: false,
   },
 };
 
-async function makeTable(table: string, column: Record<string, Vector>): Promise<void> {
-  const vectors = new FixedSizeList(2, new Field("item", new Float32(), true));
-  const rows = new Table({
-    id: vectorFromArray(ROWS, new Int32()),
-    text: vectorFromArray(ROWS.map(textOf), new Utf8()),
-    vector: vectorFromArray(
+async function makeTable(table: string, column: Record<string, arrow.Vector>): Promise<void> {
+  const vectors = new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true));
+  const rows = new arrow.Table({
+    id: int32s(ROWS),
+    text: utf8s(ROWS.map(textOf)),
+    vector: arrow.vectorFromArray(
       ROWS.map((row) => [row, 1]),
       vectors,
     ),
@@ -323,7 +303,7 @@ async function overHttp(table: string, request: Search["request"]): Promise<Rows
   if (answer.status === 400)
     throw new InvalidInputError(((await answer.json()) as { detail: string }).detail);
   expect(answer.status).toBe(200);
-  const rows = tableFromIPC(new Uint8Array(await answer.arrayBuffer())).toArray();
+  const rows = arrow.tableFromIPC(new Uint8Array(await answer.arrayBuffer())).toArray();
   return plain(rows);
 }
 

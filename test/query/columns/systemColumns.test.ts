@@ -1,22 +1,17 @@
 /** The columns that every row has besides those of its table: in selections, filters and orders. */
 
-import { Int32, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError } from "tiltyard";
 import { connect } from "tiltyard-reference/session.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const rowsFrom = (first: number, count: number): Table =>
   new Table({
-    id: vectorFromArray(
-      Array.from({ length: count }, (_, row) => first + row),
-      new Int32(),
-    ),
-    Name: vectorFromArray(
-      Array.from({ length: count }, (_, row) => `n${first + row}`),
-      new Utf8(),
-    ),
+    id: int32s(count, (row) => first + row),
+    Name: utf8s(count, (row) => `n${first + row}`),
   });
 
 const ALL = [

@@ -1,16 +1,6 @@
 /** Filters of queries and counts: what is read, in which order, and what limits count. */
 
-import {
-  Field,
-  Int32,
-  List,
-  Schema,
-  Struct,
-  Table,
-  tableFromArrays,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import {
   col,
   DirectoryNamespace,
@@ -23,6 +13,7 @@ import {
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const FRAGMENTS = 3;
 const ROWS = 1000;
@@ -40,24 +31,21 @@ beforeEach(async () => {
 });
 afterEach(() => namespace.close());
 
-const member = new Struct([new Field("n", new Int32(), true), new Field("s", new Utf8(), true)]);
+const member = new arrow.Struct([new arrow.Field("n", new arrow.Int32(), true), new arrow.Field("s", new arrow.Utf8(), true)]);
 
-function rowsFrom(first: number): Table {
+function rowsFrom(first: number): arrow.Table {
   const ids = Array.from({ length: ROWS }, (_, row) => first + row);
-  return new Table({
-    id: vectorFromArray(ids, new Int32()),
-    even: vectorFromArray(ids.map((id) => id % 2 === 0)),
-    text: vectorFromArray(
-      ids.map((id) => (id % 7 === 0 ? null : `text ${id % 10}`)),
-      new Utf8(),
-    ),
-    nested: vectorFromArray(
+  return new arrow.Table({
+    id: int32s(ids),
+    even: arrow.vectorFromArray(ids.map((id) => id % 2 === 0)),
+    text: utf8s(ids.map((id) => (id % 7 === 0 ? null : `text ${id % 10}`))),
+    nested: arrow.vectorFromArray(
       ids.map((id) => ({ n: id % 5, s: String(id) })),
       member,
     ),
-    list: vectorFromArray(
+    list: arrow.vectorFromArray(
       ids.map((id) => [id % 3, id % 4]),
-      new List(new Field("item", new Int32(), true)),
+      new arrow.List(new arrow.Field("item", new arrow.Int32(), true)),
     ),
   });
 }
@@ -135,7 +123,7 @@ it("a filter that has read a column does not take it for its member", async () =
 it("filters work on versions, branches and columns that a fragment lacks", async () => {
   await namespace.createTableBranch({ id: ["t"], name: "b" });
   const branch = namespace.table("t", { branch: "b" });
-  await branch.insert(tableFromArrays({ id: Int32Array.of(5000) }));
+  await branch.insert(arrow.tableFromArrays({ id: Int32Array.of(5000) }));
   await namespace.alterTableAddColumns({ id: ["t"], newColumns: [{ name: "added", expression: "1 + 1" }] });
   expect(await branch.countRows("id >= 2999")).toBe(2);
   expect(await branch.countRows("text is null and id > 2997")).toBe(1);
@@ -231,8 +219,8 @@ it("empty tables are filtered, and signals end a scan", async () => {
   await expect(
     namespace.table("t").scan({ filter: "even", signal: controller.signal }).toArrow(),
   ).rejects.toThrow(/aborted/);
-  const schema = new Schema([new Field("id", new Int32(), true)]);
-  await namespace.createTable({ id: ["empty"] }, new Table(schema));
+  const schema = new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true)]);
+  await namespace.createTable({ id: ["empty"] }, new arrow.Table(schema));
   expect(await namespace.table("empty").countRows("id = 1")).toBe(0);
   expect((await namespace.table("empty").scan({ filter: "id = 1" }).toArrow()).numRows).toBe(0);
 });

@@ -1,20 +1,10 @@
 /** Filters keep column values for the query: selected rows equal those of a full scan, for any pages. */
 
-import {
-  Dictionary,
-  Field,
-  Float64,
-  Int32,
-  Int64,
-  List,
-  Struct,
-  Table,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import { Dictionary, Field, Int32, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { makeTempDir } from "../../support/tempDir.js";
+import { float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
 
 /** More than are decoded whole (file/pages/pageWindows). */
 const ROWS = 140_000;
@@ -42,27 +32,12 @@ beforeAll(async () => {
     const spread = numbers.map((number) => (Math.imul(number + 1, 2654435761) >>> 0) % 100_000);
     const member = new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]);
     const rows = new Table({
-      r: vectorFromArray(numbers, new Int32()),
-      i: vectorFromArray(
-        spread.map((value) => (value % 11 === 0 ? null : value)),
-        new Int32(),
-      ),
-      big: vectorFromArray(
-        spread.map((value) => BigInt(value) * 1_000_003n),
-        new Int64(),
-      ),
-      f: vectorFromArray(
-        spread.map((value) => value / 1000),
-        new Float64(),
-      ),
-      s: vectorFromArray(
-        spread.map((value) => (value % 13 === 0 ? null : `name ${String(value).padStart(6, "0")} of row`)),
-        new Utf8(),
-      ),
-      w: vectorFromArray(
-        spread.map((value) => (value % 17 === 0 ? null : `word ${value % 40}`)),
-        new Utf8(),
-      ),
+      r: int32s(numbers),
+      i: int32s(spread.map((value) => (value % 11 === 0 ? null : value))),
+      big: int64s(spread.map((value) => BigInt(value) * 1_000_003n)),
+      f: float64s(spread.map((value) => value / 1000)),
+      s: utf8s(spread.map((value) => (value % 13 === 0 ? null : `name ${String(value).padStart(6, "0")} of row`))),
+      w: utf8s(spread.map((value) => (value % 17 === 0 ? null : `word ${value % 40}`))),
       d: vectorFromArray(
         spread.map((value) => `kind ${value % 5}`),
         new Dictionary(new Utf8(), new Int32()),

@@ -2,13 +2,14 @@
 
 import { cp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Table } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../../support/countingDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const FRAGMENTS = 2;
 const ROWS = 150_000;
@@ -20,15 +21,9 @@ beforeAll(async () => {
   for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
     const ids = Array.from({ length: ROWS }, (_, row) => fragment * ROWS + row);
     const rows = new Table({
-      id: vectorFromArray(ids, new Int32()),
-      mixed: vectorFromArray(
-        ids.map((id) => (id * 7919) % (FRAGMENTS * ROWS)),
-        new Int32(),
-      ),
-      text: vectorFromArray(
-        ids.map((id) => `text ${id}`),
-        new Utf8(),
-      ),
+      id: int32s(ids),
+      mixed: int32s(ids.map((id) => (id * 7919) % (FRAGMENTS * ROWS))),
+      text: utf8s(ids.map((id) => `text ${id}`)),
     });
     await (fragment === 0
       ? namespace.createTable({ id: ["t"] }, rows)

@@ -2,24 +2,7 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  Bool,
-  DateDay,
-  Field,
-  Float32,
-  Float64,
-  Int32,
-  Int64,
-  List,
-  Schema,
-  Struct,
-  Table,
-  TimestampMicrosecond,
-  tableToIPC,
-  Uint64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
@@ -30,6 +13,7 @@ import { changeIndexes } from "../../support/changeIndexes.js";
 import { runsOf } from "../../support/effort.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { bools, float32s, float64s, int32s, int64s, uint64s, utf8s } from "../../support/arrowColumns.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
@@ -39,88 +23,58 @@ beforeAll(async () => {
 });
 afterAll(() => namespace.close());
 
-const member = new Struct([new Field("x", new Int32(), true)]);
-const SCHEMA = new Schema([
-  new Field("id", new Int32(), false),
-  new Field("i", new Int32(), true),
-  new Field("l", new Int64(), true),
-  new Field("u", new Uint64(), true),
-  new Field("f", new Float64(), true),
-  new Field("g", new Float32(), true),
-  new Field("s", new Utf8(), true),
-  new Field("b", new Bool(), true),
-  new Field("d", new DateDay(), true),
-  new Field("t", new TimestampMicrosecond(), true),
-  new Field("n", member, true),
-  new Field("tags", new List(new Field("item", new Utf8(), true)), true),
-  new Field("k", new Int32(), true),
-  new Field("c", new Utf8(), true),
+const member = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true)]);
+const SCHEMA = new arrow.Schema([
+  new arrow.Field("id", new arrow.Int32(), false),
+  new arrow.Field("i", new arrow.Int32(), true),
+  new arrow.Field("l", new arrow.Int64(), true),
+  new arrow.Field("u", new arrow.Uint64(), true),
+  new arrow.Field("f", new arrow.Float64(), true),
+  new arrow.Field("g", new arrow.Float32(), true),
+  new arrow.Field("s", new arrow.Utf8(), true),
+  new arrow.Field("b", new arrow.Bool(), true),
+  new arrow.Field("d", new arrow.DateDay(), true),
+  new arrow.Field("t", new arrow.TimestampMicrosecond(), true),
+  new arrow.Field("n", member, true),
+  new arrow.Field("tags", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)), true),
+  new arrow.Field("k", new arrow.Int32(), true),
+  new arrow.Field("c", new arrow.Utf8(), true),
 ]);
 
 const FLOATS = [0, -0, 1.5, -1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300, 3];
 const TEXTS = ["", "a", "ab", "abc", "b", "ba", "é", "éa", "zz", "\u{1f600}", "a%", "a_c"];
 
-function rowsFrom(first: number, count: number): Table {
+function rowsFrom(first: number, count: number): arrow.Table {
   const seeds = Array.from({ length: count }, (_, row) => (first + row) * 7919);
   const or = <Value>(value: (n: number) => Value, nulls: number) =>
     seeds.map((n) => (n % nulls === 0 ? null : value(n)));
-  return new Table(SCHEMA, {
-    id: vectorFromArray(
-      seeds.map((_, row) => first + row),
-      new Int32(),
-    ),
-    i: vectorFromArray(
-      or((n) => (n % 41) - 20, 11),
-      new Int32(),
-    ),
-    l: vectorFromArray(
-      or((n) => BigInt(n % 37) * 2n ** 40n - 2n ** 43n, 13),
-      new Int64(),
-    ),
-    u: vectorFromArray(
-      or((n) => 2n ** 64n - 1n - BigInt(n % 29), 17),
-      new Uint64(),
-    ),
-    f: vectorFromArray(
-      or((n) => FLOATS[n % FLOATS.length], 19),
-      new Float64(),
-    ),
-    g: vectorFromArray(
-      or((n) => FLOATS[n % FLOATS.length], 7),
-      new Float32(),
-    ),
-    s: vectorFromArray(
-      or((n) => TEXTS[n % TEXTS.length], 5),
-      new Utf8(),
-    ),
-    b: vectorFromArray(
-      or((n) => n % 3 === 1, 23),
-      new Bool(),
-    ),
-    d: vectorFromArray(
+  return new arrow.Table(SCHEMA, {
+    id: int32s(seeds.map((_, row) => first + row)),
+    i: int32s(or((n) => (n % 41) - 20, 11)),
+    l: int64s(or((n) => BigInt(n % 37) * 2n ** 40n - 2n ** 43n, 13)),
+    u: uint64s(or((n) => 2n ** 64n - 1n - BigInt(n % 29), 17)),
+    f: float64s(or((n) => FLOATS[n % FLOATS.length], 19)),
+    g: float32s(or((n) => FLOATS[n % FLOATS.length], 7)),
+    s: utf8s(or((n) => TEXTS[n % TEXTS.length], 5)),
+    b: bools(or((n) => n % 3 === 1, 23)),
+    d: arrow.vectorFromArray(
       or((n) => new Date((n % 31) * 86_400_000), 9),
-      new DateDay(),
+      new arrow.DateDay(),
     ),
-    t: vectorFromArray(
+    t: arrow.vectorFromArray(
       or((n) => (n % 53) * 1000, 10),
-      new TimestampMicrosecond(),
+      new arrow.TimestampMicrosecond(),
     ),
-    n: vectorFromArray(
+    n: arrow.vectorFromArray(
       or((n) => ({ x: n % 6 === 0 ? null : n % 17 }), 8),
       member,
     ),
-    tags: vectorFromArray(
+    tags: arrow.vectorFromArray(
       or((n) => Array.from({ length: n % 4 }, (_, k) => ((n + k) % 5 === 0 ? null : `t${(n + k) % 7}`)), 12),
-      new List(new Field("item", new Utf8(), true)),
+      new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
     ),
-    k: vectorFromArray(
-      or((n) => n % 5, 14),
-      new Int32(),
-    ),
-    c: vectorFromArray(
-      or((n) => `c${n % 4}`, 6),
-      new Utf8(),
-    ),
+    k: int32s(or((n) => n % 5, 14)),
+    c: utf8s(or((n) => `c${n % 4}`, 6)),
   } as never);
 }
 
@@ -148,7 +102,7 @@ async function makeTable(name: string, { stableRowIds = false }: Made = {}): Pro
   connection.close();
   await reference.deleteRows(root, name, "id % 17 = 5");
   const last = rowsFrom((FRAGMENTS - 1) * FRAGMENT_ROWS, FRAGMENT_ROWS);
-  await reference.appendTable(root, name, tableToIPC(last));
+  await reference.appendTable(root, name, arrow.tableToIPC(last));
 }
 
 interface Options {

@@ -5,7 +5,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, Int32, Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, Int32, Schema, Table, Utf8 } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -20,6 +20,7 @@ import { withCoverage } from "../../../src/table/commit/indexCoverage.js";
 import { targetOf } from "../../indexes/indexDirectory.js";
 import { changeIndexes } from "../../support/changeIndexes.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
@@ -44,9 +45,9 @@ const textOf = (id: number): string | null =>
 function rowsFrom(first: number): Table {
   const ids = Array.from({ length: ROWS }, (_, row) => first + row);
   return new Table(SCHEMA, {
-    id: vectorFromArray(ids, new Int32()),
-    n: vectorFromArray(ids.map(numberOf), new Int32()),
-    s: vectorFromArray(ids.map(textOf), new Utf8()),
+    id: int32s(ids),
+    n: int32s(ids.map(numberOf)),
+    s: utf8s(ids.map(textOf)),
   } as never);
 }
 

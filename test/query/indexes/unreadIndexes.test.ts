@@ -4,7 +4,7 @@
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, FixedSizeList, Float32, Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, FixedSizeList, Float32, Table, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, type NamespaceWarning, type TableHandle } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { IndexMetadata } from "../../../src/format/table.js";
@@ -13,6 +13,7 @@ import { copyTree } from "../../support/copyTree.js";
 import { buildIndex, withReference } from "../../support/indexedTable.js";
 import { RestNamespace } from "../../support/restNamespace.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const ROWS = 300;
 const WORDS = ["apple", "banana", "cherry", "damson", "elder"];
@@ -26,10 +27,10 @@ const textOf = (id: number): string => `${WORDS[id % 5]} the ${WORDS[(id * 3 + 1
 function rowsFrom(first: number, count: number): Table {
   const ids = Array.from({ length: count }, (_, row) => first + row);
   return new Table({
-    id: vectorFromArray(ids, new Int32()),
-    w: vectorFromArray(ids, new Int32()),
+    id: int32s(ids),
+    w: int32s(ids),
     vector: vectorFromArray(ids.map(vectorOf), new FixedSizeList(4, new Field("item", new Float32(), true))),
-    text: vectorFromArray(ids.map(textOf), new Utf8()),
+    text: utf8s(ids.map(textOf)),
   });
 }
 

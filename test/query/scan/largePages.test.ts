@@ -1,9 +1,10 @@
 /** Pages with so many rows that they are decoded by windows: answers equal those of a full scan. */
 
-import { Field, Int32, Int64, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, Int32, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type QueryTableRequest } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, int64s, utf8s } from "../../support/arrowColumns.js";
 
 const id = ["t"];
 const ROWS = 70_000;
@@ -44,34 +45,16 @@ const rows = Array.from({ length: ROWS + MORE_ROWS }, (_, row) => rowOf(row)).fi
 function tableOf(first: number, count: number): Table {
   const batchRows = Array.from({ length: count }, (_, row) => rowOf(first + row));
   return new Table({
-    n: vectorFromArray(
-      batchRows.map(({ n }) => n),
-      new Int32(),
-    ),
-    s: vectorFromArray(
-      batchRows.map(({ s }) => s),
-      new Utf8(),
-    ),
+    n: int32s(batchRows.map(({ n }) => n)),
+    s: utf8s(batchRows.map(({ s }) => s)),
     l: vectorFromArray(
       batchRows.map(({ l }) => l),
       new LargeUtf8(),
     ),
-    w: vectorFromArray(
-      batchRows.map(({ w }) => w),
-      new Utf8(),
-    ),
-    b: vectorFromArray(
-      batchRows.map(({ b }) => b),
-      new Int64(),
-    ),
-    c: vectorFromArray(
-      batchRows.map(({ c }) => c),
-      new Utf8(),
-    ),
-    k: vectorFromArray(
-      batchRows.map(({ k }) => k),
-      new Int32(),
-    ),
+    w: utf8s(batchRows.map(({ w }) => w)),
+    b: int64s(batchRows.map(({ b }) => b)),
+    c: utf8s(batchRows.map(({ c }) => c)),
+    k: int32s(batchRows.map(({ k }) => k)),
     st: vectorFromArray(batchRows.map(structOf), MEMBERS),
     li: vectorFromArray(batchRows.map(listOf), NUMBERS),
     ln: vectorFromArray(batchRows.map(sparseListOf), NUMBERS),

@@ -1,19 +1,7 @@
 /** Counts the bytes and reads of scans and takes. */
 
 import { rm } from "node:fs/promises";
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int32,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  Utf8,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
@@ -37,11 +25,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-function table(columns: Readonly<Record<string, ReturnType<typeof makeData>>>): Table {
-  const fields = Object.entries(columns).map(([name, { type }]) => new Field(name, type, true));
+function table(columns: Readonly<Record<string, ReturnType<typeof arrow.makeData>>>): arrow.Table {
+  const fields = Object.entries(columns).map(([name, { type }]) => new arrow.Field(name, type, true));
   const children = Object.values(columns);
-  const data = makeData({ type: new Struct(fields), length: children[0].length, nullCount: 0, children });
-  return new Table([new RecordBatch(new Schema(fields), data)]);
+  const data = arrow.makeData({ type: new arrow.Struct(fields), length: children[0].length, nullCount: 0, children });
+  return new arrow.Table([new arrow.RecordBatch(new arrow.Schema(fields), data)]);
 }
 
 function randomFloats(count: number, seed: number): Float64Array {
@@ -52,7 +40,7 @@ function randomFloats(count: number, seed: number): Float64Array {
 }
 
 /** A column for each way a page is sliced. */
-function largeTable(): Table {
+function largeTable(): arrow.Table {
   const encoder = new TextEncoder();
   const word = (row: number) => encoder.encode(`word ${(row * 7919) % 50}`);
   const offsets = new Int32Array(ROWS + 1);
@@ -63,27 +51,27 @@ function largeTable(): Table {
     end += bytes.length;
     offsets[row + 1] = end;
   }
-  const item = new Float32();
+  const item = new arrow.Float32();
   const vectors = Float32Array.from({ length: ROWS * DIMENSION }, (_, index) => Math.sin(index));
   return table({
-    packed: makeData({ type: new Int32(), data: Int32Array.from({ length: ROWS }, (_, row) => row) }),
-    plain: makeData({ type: new Float64(), data: randomFloats(ROWS, 3) }),
-    word: makeData({ type: new Utf8(), length: ROWS, valueOffsets: offsets, data: text }),
-    vector: makeData({
-      type: new FixedSizeList(DIMENSION, new Field("item", item, true)),
+    packed: arrow.makeData({ type: new arrow.Int32(), data: Int32Array.from({ length: ROWS }, (_, row) => row) }),
+    plain: arrow.makeData({ type: new arrow.Float64(), data: randomFloats(ROWS, 3) }),
+    word: arrow.makeData({ type: new arrow.Utf8(), length: ROWS, valueOffsets: offsets, data: text }),
+    vector: arrow.makeData({
+      type: new arrow.FixedSizeList(DIMENSION, new arrow.Field("item", item, true)),
       length: ROWS,
       nullCount: 0,
-      child: makeData({ type: item, data: vectors }),
+      child: arrow.makeData({ type: item, data: vectors }),
     }),
   });
 }
 
-function tenColumns(): Table {
+function tenColumns(): arrow.Table {
   return table(
     Object.fromEntries(
       Array.from({ length: 10 }, (_, index) => [
         `c${index}`,
-        makeData({ type: new Float64(), data: randomFloats(40_000, index + 1) }),
+        arrow.makeData({ type: new arrow.Float64(), data: randomFloats(40_000, index + 1) }),
       ]),
     ),
   );
@@ -189,7 +177,7 @@ it("two columns of ten cost only their bytes", () =>
 
 it("a small data file costs one read, and later none", () =>
   cost(async (cold) => {
-    const one = () => table({ x: makeData({ type: new Int32(), data: Int32Array.of(7) }) });
+    const one = () => table({ x: arrow.makeData({ type: new arrow.Int32(), data: Int32Array.of(7) }) });
     await cold.createTable({ id: ["small"] }, one());
     for (let index = 1; index < 8; index++) await cold.insertIntoTable({ id: ["small"] }, one());
     disk.reset();

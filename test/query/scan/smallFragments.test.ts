@@ -2,7 +2,7 @@
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Table } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
@@ -10,6 +10,7 @@ import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { Random } from "../../support/generators.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const FRAGMENTS = 60;
 const FEW = 15;
@@ -25,11 +26,8 @@ function rowsOf(fragment: number, fileBytes: number): Table {
     return Buffer.from(bytes.map((byte) => 32 + (byte >>> 2))).toString("latin1");
   };
   return new Table({
-    n: vectorFromArray(
-      Array.from({ length: 10 }, (_, row) => fragment * 10 + row),
-      new Int32(),
-    ),
-    text: vectorFromArray(Array.from({ length: 10 }, text), new Utf8()),
+    n: int32s(10, (row) => fragment * 10 + row),
+    text: utf8s(Array.from({ length: 10 }, text)),
   });
 }
 

@@ -1,18 +1,7 @@
 /** Random access gives the rows that a scan has at the same offsets, in the order asked. */
 
 import { rm } from "node:fs/promises";
-import {
-  Dictionary,
-  Field,
-  Int32,
-  List,
-  type Schema,
-  Struct,
-  Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -51,8 +40,8 @@ beforeAll(async () => {
 afterAll(() => rm(root, { recursive: true, force: true }));
 
 /** Rows of a table at offsets, by way of its columns. */
-function pick(table: Table, offsets: readonly number[], names: readonly string[]): Table {
-  const schema: Schema = table.schema;
+function pick(table: arrow.Table, offsets: readonly number[], names: readonly string[]): arrow.Table {
+  const schema: arrow.Schema = table.schema;
   const columns = names.map((name) => {
     const field = schema.fields.find((candidate) => candidate.name === name)!;
     const layout = layoutOf(field.type, name);
@@ -76,8 +65,8 @@ async function makeFragments(
       if (index === 0) await namespace.createTable({ id: [name] }, rows);
       else await namespace.insertIntoTable({ id: [name] }, rows);
     } else if (index === 0) {
-      await reference.createTable(root, name, tableToIPC(rows), { dataStorageVersion: version });
-    } else await reference.appendTable(root, name, tableToIPC(rows));
+      await reference.createTable(root, name, arrow.tableToIPC(rows), { dataStorageVersion: version });
+    } else await reference.appendTable(root, name, arrow.tableToIPC(rows));
   }
 }
 
@@ -183,16 +172,16 @@ describe.each(VERSIONS)("file version %s", (version) => {
 });
 
 it("a take returns rows of lists and structs", async () => {
-  const item = new Field("item", new Int32(), true);
-  const list = new List(item);
-  const struct = new Struct([new Field("a", new Int32(), true), new Field("l", list, true)]);
+  const item = new arrow.Field("item", new arrow.Int32(), true);
+  const list = new arrow.List(item);
+  const struct = new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("l", list, true)]);
   const listOf = (row: number) =>
     row % 11 === 0 ? null : Array.from({ length: row % 5 }, (_, index) => (index === 3 ? null : row * index));
   const rowCount = 30_000;
   const rows = Array.from({ length: rowCount }, (_, row) => row);
-  const table = new Table({
-    list: vectorFromArray(rows.map(listOf), list),
-    struct: vectorFromArray(
+  const table = new arrow.Table({
+    list: arrow.vectorFromArray(rows.map(listOf), list),
+    struct: arrow.vectorFromArray(
       rows.map((row) => ({ a: row % 7 === 0 ? null : row, l: listOf(row + 1) })),
       struct,
     ),
@@ -218,8 +207,8 @@ it("a take gives each caller a dictionary of its own", async () => {
     dataStorageVersion: "2.1",
   });
   const values = Array.from({ length: 100_000 }, (_, row) => `value ${(row * 7) % 300}`);
-  const column = vectorFromArray(values, new Dictionary(new Utf8(), new Int32()));
-  await namespace.createTable({ id: ["t"] }, new Table({ column }));
+  const column = arrow.vectorFromArray(values, new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()));
+  await namespace.createTable({ id: ["t"] }, new arrow.Table({ column }));
   const far = Array.from({ length: 40 }, (_, index) => index * 2_000);
   for (const rows of [[5, 70_000], far]) {
     for (let time = 0; time < 3; time++) {

@@ -1,6 +1,6 @@
 /** Vector searches give the rows and distances of the definition, for any filters, deletions and offsets. */
 
-import { Field, Int32, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Field, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -18,6 +18,7 @@ import {
   vectorTable,
   vectorType,
 } from "../../support/vectorTables.js";
+import { int32s } from "../../support/arrowColumns.js";
 
 const DIMENSION = 7;
 const ITEMS: readonly TestItem[] = ["float16", "float32", "float64", "uint8"];
@@ -250,10 +251,7 @@ describe("rows of several vectors", () => {
   beforeAll(async () => {
     const type = new List(new Field("item", vectorType("float32", 2), true));
     const table = new Table({
-      id: vectorFromArray(
-        lists.map((_, row) => row),
-        new Int32(),
-      ),
+      id: int32s(lists.map((_, row) => row)),
       v: vectorFromArray(lists, type),
     });
     await namespace.createTable({ id }, tableToIPC(table, "stream"));
@@ -327,7 +325,7 @@ describe("a refused search", () => {
   });
 
   it("needs the column name among several or no vector columns", async () => {
-    const columns = { id: vectorFromArray([1], new Int32()) };
+    const columns = { id: int32s([1]) };
     await namespace.createTable({ id: ["none"] }, tableToIPC(new Table(columns), "stream"));
     await expect(namespace.queryTable({ id: ["none"], vector })).rejects.toThrow("no column of vectors");
     const vectors = (dimension: number) =>

@@ -3,7 +3,7 @@
 import { copyFile, open as openFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Int32, Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
+import { Int64, Table, tableFromIPC } from "apache-arrow";
 import {
   type BackfillTask,
   type ClusterExecutor,
@@ -22,6 +22,7 @@ import { createRestHandler } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s } from "../../support/arrowColumns.js";
 
 const ID = { id: ["t"] };
 const FRAGMENT_ROWS = 10;
@@ -67,7 +68,7 @@ async function makeTable(fragments = 4, fragmentRows = FRAGMENT_ROWS): Promise<v
   const ns = open();
   for (let fragment = 0; fragment < fragments; fragment++) {
     const numbers = Array.from({ length: fragmentRows }, (_, row) => fragment * fragmentRows + row);
-    const rows = new Table({ n: vectorFromArray(numbers, new Int32()) });
+    const rows = new Table({ n: int32s(numbers) });
     await (fragment === 0 ? ns.createTable(ID, rows) : ns.insertIntoTable(ID, rows));
   }
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });

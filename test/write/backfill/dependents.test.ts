@@ -1,20 +1,11 @@
 /** Columns that are computed from a computed column become null where a backfill changes it. */
 
-import {
-  Field as ArrowField,
-  FixedSizeList,
-  Float32,
-  Int64,
-  Schema,
-  Table,
-  tableFromIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import { Field as ArrowField, FixedSizeList, Float32, Int64, Schema, Table, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int64s, utf8s } from "../../support/arrowColumns.js";
 
 const ID = { id: ["t"] };
 let root: string;
@@ -174,11 +165,8 @@ async function declareLater(c: ArrowField, texts: readonly string[]): Promise<vo
   const later: UserFunction = { version: "1", inputs: ["b"], output: new Utf8(), row: ({ b }) => String(b) };
   ns = new DirectoryNamespace({ root, durability: "none", functions: { later } });
   const columns = {
-    a: vectorFromArray(
-      texts.map((_, index) => BigInt(index)),
-      new Int64(),
-    ),
-    c: vectorFromArray(texts, new Utf8()),
+    a: int64s(texts.map((_, index) => BigInt(index))),
+    c: utf8s(texts),
   };
   await ns.createTable(ID, new Table(new Schema([new ArrowField("a", new Int64()), c]), columns));
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", computed: "a * 10" }] });

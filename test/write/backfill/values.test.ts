@@ -1,30 +1,17 @@
 /** Backfills store the function's value for each row, in every form of arguments and results. */
 
-import {
-  Bool,
-  type DataType,
-  Field,
-  FixedSizeList,
-  Float32,
-  Float64,
-  Int32,
-  List,
-  Table,
-  tableFromIPC,
-  Utf8,
-  type Vector,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { expect, it } from "vitest";
 import { runsOf } from "../../support/effort.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { bools, utf8s } from "../../support/arrowColumns.js";
 
 const ID = { id: ["t"] };
-const LIST = new List(new Field("item", new Int32(), true));
-const VECTOR = new FixedSizeList(4, new Field("item", new Float32(), true));
+const LIST = new arrow.List(new arrow.Field("item", new arrow.Int32(), true));
+const VECTOR = new arrow.FixedSizeList(4, new arrow.Field("item", new arrow.Float32(), true));
 
 interface Row {
   readonly text: string | null;
@@ -40,22 +27,16 @@ const rowArbitrary: fc.Arbitrary<Row> = fc.record({
   vector: fc.option(fc.array(fc.integer({ min: -99, max: 99 }), { minLength: 4, maxLength: 4 })),
 });
 
-const tableOf = (rows: readonly Row[], from: number): Table =>
-  new Table({
-    n: vectorFromArray(Int32Array.from(rows, (_, index) => from + index)),
-    text: vectorFromArray(
-      rows.map(({ text }) => text),
-      new Utf8(),
-    ),
-    flag: vectorFromArray(
-      rows.map(({ flag }) => flag),
-      new Bool(),
-    ),
-    list: vectorFromArray(
+const tableOf = (rows: readonly Row[], from: number): arrow.Table =>
+  new arrow.Table({
+    n: arrow.vectorFromArray(Int32Array.from(rows, (_, index) => from + index)),
+    text: utf8s(rows.map(({ text }) => text)),
+    flag: bools(rows.map(({ flag }) => flag)),
+    list: arrow.vectorFromArray(
       rows.map(({ list }) => list),
       LIST,
     ),
-    vector: vectorFromArray(
+    vector: arrow.vectorFromArray(
       rows.map(({ vector }) => vector),
       VECTOR,
     ),
@@ -73,11 +54,11 @@ type Inputs = Record<"n" | "text" | "flag" | "list" | "vector", unknown>;
 /** Outputs of a row: every input counts, and some rows get null. */
 const OUTPUTS = {
   text: {
-    type: new Utf8(),
+    type: new arrow.Utf8(),
     of: ({ n, text, flag }: Inputs) => (flag === null ? null : `${n}:${text === null ? "-" : text}`),
   },
   float: {
-    type: new Float64(),
+    type: new arrow.Float64(),
     of: ({ n, list, vector }: Inputs) => {
       const items = [...((plain(list) ?? []) as number[]), ...((plain(vector) ?? []) as number[])];
       return (n as number) % 5 === 3 ? null : items.reduce((sum, item) => sum + (item ?? 0.5), n as number);
@@ -99,7 +80,7 @@ const OUTPUTS = {
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const isOdd = ({ n }: Inputs): boolean => (n as number) % 2 === 1;
 
-const rowAt = (columns: Readonly<Record<string, Vector>>, index: number): Inputs =>
+const rowAt = (columns: Readonly<Record<string, arrow.Vector>>, index: number): Inputs =>
   Object.fromEntries(Object.entries(columns).map(([name, vector]) => [name, vector.get(index)])) as Inputs;
 
 /** Forms in which a function takes rows and returns values; `of` gives a row's value. */
@@ -131,10 +112,10 @@ const FORMS = {
     batch: async (columns, { rowCount }) => {
       const values = Array.from({ length: rowCount }, (_, index) => of(rowAt(columns, index)));
       await turn();
-      return vectorFromArray(values, type);
+      return arrow.vectorFromArray(values, type);
     },
   }),
-} satisfies Record<string, (of: (row: Inputs) => unknown, type: DataType) => Partial<UserFunction>>;
+} satisfies Record<string, (of: (row: Inputs) => unknown, type: arrow.DataType) => Partial<UserFunction>>;
 
 interface Plan {
   readonly output: keyof typeof OUTPUTS;
@@ -167,7 +148,7 @@ const planArbitrary: fc.Arbitrary<Plan> = fc.record({
 
 /** Reads the rows with the reference, by number. */
 async function readByReference(root: string): Promise<Map<number, { inputs: Inputs; value: unknown }>> {
-  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const table = arrow.tableFromIPC(await reference.readTable(root, "t"));
   return new Map(
     [...table].map((row) => {
       const { value, ...inputs } = row.toJSON() as Inputs & { value: unknown };
@@ -224,17 +205,17 @@ it("values equal those of the function for every form of arguments and results",
 }, 240_000);
 
 /** Fills `value` by a function of the numbers in `n`; returns the table that the reference reads. */
-async function filledBy(made: UserFunction): Promise<Table> {
+async function filledBy(made: UserFunction): Promise<arrow.Table> {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
-  await ns.createTable(ID, new Table({ n: vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
+  await ns.createTable(ID, new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
   await ns.alterTableAddColumns({
     ...ID,
     newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
   });
   const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value", checkpointSize: 10 });
   await ns.waitForJob({ jobId });
-  return tableFromIPC(await reference.readTable(root, "t"));
+  return arrow.tableFromIPC(await reference.readTable(root, "t"));
 }
 
 it("missing elements of an array are null", async () => {
@@ -269,7 +250,7 @@ it("a function may reuse its array for another running call", async () => {
   const root = await makeTempDir();
   const out = new Int32Array(10);
   const twice: UserFunction = {
-    ...{ version: "1", inputs: ["n"], output: new Int32() },
+    ...{ version: "1", inputs: ["n"], output: new arrow.Int32() },
     batch: ({ n }) => {
       for (let row = 0; row < n.length; row++) out[row] = n.get(row) * 2;
       return out.subarray(0, n.length);
@@ -278,7 +259,7 @@ it("a function may reuse its array for another running call", async () => {
   const ns = new DirectoryNamespace({ root, durability: "none", functions: { twice } });
   await ns.createTable(
     ID,
-    new Table({ n: vectorFromArray(Int32Array.from({ length: 1000 }, (_, row) => row)) }),
+    new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 1000 }, (_, row) => row)) }),
   );
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "twice" } }] });
   const cut = { checkpointSize: 10, taskSize: 50, concurrency: 4 };
@@ -292,7 +273,7 @@ it("only the call of a failed row is repeated", async () => {
   const asked = new Map<number, number>();
   const failing = new Set([0, 7, 63]);
   const made: UserFunction = {
-    ...{ version: "1", inputs: ["n"], output: new Utf8(), retries: 1 },
+    ...{ version: "1", inputs: ["n"], output: new arrow.Utf8(), retries: 1 },
     row({ n }) {
       const count = (asked.get(n as number) ?? 0) + 1;
       asked.set(n as number, count);
@@ -302,7 +283,7 @@ it("only the call of a failed row is repeated", async () => {
   };
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
-  await ns.createTable(ID, new Table({ n: vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
+  await ns.createTable(ID, new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
   await ns.alterTableAddColumns({
     ...ID,
     newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
@@ -311,7 +292,7 @@ it("only the call of a failed row is repeated", async () => {
   await ns.waitForJob({ jobId });
   expect([...asked.values()].reduce((sum, count) => sum + count, 0)).toBe(64 + failing.size);
   for (const n of failing) expect(asked.get(n)).toBe(2);
-  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const table = arrow.tableFromIPC(await reference.readTable(root, "t"));
   for (const { n, value } of table) expect(value).toBe(n % 9 === 0 ? null : `row ${n}`);
 });
 
@@ -328,7 +309,7 @@ async function fillFromLongTexts(made: UserFunction, settings: object): Promise<
   const numbers = Int32Array.from(texts.keys());
   await ns.createTable(
     ID,
-    new Table({ n: vectorFromArray(numbers), text: vectorFromArray(texts, new Utf8()) }),
+    new arrow.Table({ n: arrow.vectorFromArray(numbers), text: utf8s(texts) }),
   );
   await ns.deleteFromTable({ ...ID, predicate: "n >= 20000 AND n % 10 = 3" });
   await ns.alterTableAddColumns({
@@ -337,19 +318,19 @@ async function fillFromLongTexts(made: UserFunction, settings: object): Promise<
   });
   const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value", ...settings });
   await ns.waitForJob({ jobId });
-  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const table = arrow.tableFromIPC(await reference.readTable(root, "t"));
   return new Map(Array.from(table, ({ n, value }) => [n as number, plain(value)]));
 }
 
 const isLive = (n: number): boolean => n < 20_000 || n % 10 !== 3;
 
 it("long texts belong to their rows, for every form of functions and concurrent calls", async () => {
-  const text = { version: "1", inputs: ["text"], output: new Utf8() };
+  const text = { version: "1", inputs: ["text"], output: new arrow.Utf8() };
   const later = <Value>(value: Value): Promise<Value> =>
     new Promise((resolve) => setImmediate(resolve, value));
   const functions: readonly UserFunction[] = [
     { ...text, batch: ({ text }) => text },
-    { ...text, batch: async ({ text }) => await later(Array.from(text as Vector<Utf8>)) },
+    { ...text, batch: async ({ text }) => await later(Array.from(text as arrow.Vector<arrow.Utf8>)) },
     { ...text, row: ({ text }) => text },
   ];
   for (const made of functions) {
@@ -362,7 +343,7 @@ it("long texts belong to their rows, for every form of functions and concurrent 
 }, 60_000);
 
 it("a function may keep its vectors of texts beyond the call", async () => {
-  const kept: { readonly text: Vector; readonly first: string | null }[] = [];
+  const kept: { readonly text: arrow.Vector; readonly first: string | null }[] = [];
   const made: UserFunction = {
     ...{ version: "1", inputs: ["text"], output: VECTOR },
     batch({ text }, { rowCount }) {
@@ -497,7 +478,7 @@ it("a row's list of another length, or with detached memory, is refused after an
 it("each row gets objects and texts that no other row changes", async () => {
   const seen: Readonly<Record<string, unknown>>[] = [];
   const made: UserFunction = {
-    ...{ version: "1", inputs: ["n"], output: new Int32() },
+    ...{ version: "1", inputs: ["n"], output: new arrow.Int32() },
     row(values) {
       seen.push(values);
       const { n } = values;
@@ -532,7 +513,7 @@ it("a vector of texts gives the same for each place, past its end too, as a vect
   const root = await makeTempDir();
   const seen: unknown[] = [];
   const compared: UserFunction = {
-    ...{ version: "1", inputs: ["text"], output: new Int32() },
+    ...{ version: "1", inputs: ["text"], output: new arrow.Int32() },
     batch({ text }, { rowCount }) {
       const twin = text.slice(0, rowCount);
       for (let index = 0; index <= rowCount; index++) seen.push([text.get(index), twin.get(index)]);
@@ -548,7 +529,7 @@ it("a vector of texts gives the same for each place, past its end too, as a vect
   ];
   for (const [number, texts] of groups.entries()) {
     const id = [`t${number}`];
-    await ns.createTable({ id }, new Table({ text: vectorFromArray(texts, new Utf8()) }));
+    await ns.createTable({ id }, new arrow.Table({ text: utf8s(texts) }));
     await ns.alterTableAddColumns({
       id,
       newColumns: [{ name: "n", virtualColumn: { udfName: "compared" } }],

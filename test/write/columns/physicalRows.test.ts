@@ -1,19 +1,4 @@
-import {
-  Bool,
-  type DataType,
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int8,
-  Int32,
-  List,
-  Map_,
-  Schema,
-  Struct,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
@@ -23,21 +8,21 @@ import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalFieldOf } from "../../../src/arrow/types/logicalTypes.js";
 import { physicalRows } from "../../../src/write/columns/physicalRows.js";
 
-const members = [new Field("a", new Int32(), false), new Field("b", new Utf8(), true)];
-const entry = new Struct([new Field("key", new Utf8(), false), new Field("value", new Int32(), true)]);
+const members = [new arrow.Field("a", new arrow.Int32(), false), new arrow.Field("b", new arrow.Utf8(), true)];
+const entry = new arrow.Struct([new arrow.Field("key", new arrow.Utf8(), false), new arrow.Field("value", new arrow.Int32(), true)]);
 const texts = Array.from({ length: 128 }, (_, row) => `text ${row}`);
 /** By type: values of each row. */
-const TYPES: [DataType, (row: number) => unknown][] = [
-  [new Int32(), (row) => row],
-  [new Bool(), (row) => row % 3 === 0],
-  [new Utf8(), (row) => `row ${row}`],
+const TYPES: [arrow.DataType, (row: number) => unknown][] = [
+  [new arrow.Int32(), (row) => row],
+  [new arrow.Bool(), (row) => row % 3 === 0],
+  [new arrow.Utf8(), (row) => `row ${row}`],
   // As many texts as indices.
-  [new Dictionary(new Utf8(), new Int8()), (row) => texts[row % 128]],
-  [new FixedSizeList(2, new Field("item", new Float32(), true)), (row) => [row, -row]],
-  [new List(new Field("item", new Int32(), false)), (row) => Array(row % 3).fill(row)],
-  [new Struct(members), (row) => ({ a: row, b: row % 2 === 0 ? null : "b" })],
+  [new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), (row) => texts[row % 128]],
+  [new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)), (row) => [row, -row]],
+  [new arrow.List(new arrow.Field("item", new arrow.Int32(), false)), (row) => Array(row % 3).fill(row)],
+  [new arrow.Struct(members), (row) => ({ a: row, b: row % 2 === 0 ? null : "b" })],
   [
-    new Map_(new Field("entries", entry, false) as ConstructorParameters<typeof Map_>[0]),
+    new arrow.Map_(new arrow.Field("entries", entry, false) as ConstructorParameters<typeof arrow.Map_>[0]),
     (row) => new Map(Array.from({ length: row % 3 }, (_, key) => [`${key}`, row])),
   ],
 ];
@@ -54,10 +39,10 @@ it("live rows keep their offsets for any deletions and batches", async () => {
       async (isDeleted, cut, batchRows, nullable) => {
         const live = isDeleted.flatMap((deleted, position) => (deleted ? [] : [position]));
         const deleted = Uint32Array.from(isDeleted.flatMap((gone, position) => (gone ? [position] : [])));
-        const arrowFields = TYPES.map(([type], index) => new Field(`c${index}`, type, nullable));
+        const arrowFields = TYPES.map(([type], index) => new arrow.Field(`c${index}`, type, nullable));
         const fields = arrowFields.map((field) => logicalFieldOf(field, field.name));
         const columns = TYPES.map(([type, valueAt]) => {
-          const { data } = vectorFromArray(live.map(valueAt) as never[], type as never);
+          const { data } = arrow.vectorFromArray(live.map(valueAt) as never[], type as never);
           return columnFromData(data[0] as never, layoutOf(type, "c"));
         });
         async function* batches() {
@@ -71,14 +56,14 @@ it("live rows keep their offsets for any deletions and batches", async () => {
         for await (const batch of physicalRows(batches(), fields, places)) {
           expect(batch.rowCount).toBeGreaterThan(0);
           expect(batch.rowCount).toBeLessThanOrEqual(batchRows);
-          const table = makeBatch(new Schema(arrowFields), batch.columns, batch.rowCount);
+          const table = makeBatch(new arrow.Schema(arrowFields), batch.columns, batch.rowCount);
           for (let row = 0; row < batch.rowCount; row++, position++) {
             for (const [index, [type, valueAt]] of TYPES.entries()) {
               const value = table.getChildAt(index)?.get(row);
               if (isDeleted[position]) {
                 expect(value === null, String(type)).toBe(nullable);
               } else {
-                const [expected] = vectorFromArray([valueAt(position)] as never[], type as never);
+                const [expected] = arrow.vectorFromArray([valueAt(position)] as never[], type as never);
                 expect(valueText(value), String(type)).toBe(valueText(expected));
               }
             }
@@ -92,12 +77,12 @@ it("live rows keep their offsets for any deletions and batches", async () => {
 });
 
 it("nullable members stand in for null structs that a file cannot store", async () => {
-  const field = new Field("st", new Struct([new Field("a", new Int32(), true)]), true);
+  const field = new arrow.Field("st", new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true)]), true);
   async function* none() {}
   const places = { rowCount: 2, deleted: Uint32Array.of(0, 1), batchRows: 10, nullStructs: false };
   const seen: unknown[] = [];
   for await (const { columns, rowCount } of physicalRows(none(), [logicalFieldOf(field, "st")], places)) {
-    seen.push(...makeBatch(new Schema([field]), columns, rowCount).toArray());
+    seen.push(...makeBatch(new arrow.Schema([field]), columns, rowCount).toArray());
   }
   expect(JSON.stringify(seen)).toBe('[{"st":{"a":null}},{"st":{"a":null}}]');
 });

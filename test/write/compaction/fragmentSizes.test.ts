@@ -2,13 +2,14 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Bool, Field, FixedSizeList, Float32, Int32, List, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, FixedSizeList, Float32, Int32, List, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { bools, float32s, int32s, utf8s } from "../../support/arrowColumns.js";
 
 const id = ["t"];
 
@@ -16,12 +17,9 @@ function rowsOf(from: number, length: number): Table {
   const rows = Array.from({ length }, (_, row) => from + row);
   const text = (row: number) => (row % 13 === 0 ? null : `${row} `.repeat(row % 9));
   return new Table({
-    n: vectorFromArray(rows, new Int32()),
-    text: vectorFromArray(rows.map(text), new Utf8()),
-    label: vectorFromArray(
-      rows.map((row) => `label ${row % 5}`),
-      new Utf8(),
-    ),
+    n: int32s(rows),
+    text: utf8s(rows.map(text)),
+    label: utf8s(rows.map((row) => `label ${row % 5}`)),
     list: vectorFromArray(
       rows.map((row) => (row % 4 === 0 ? null : Array.from({ length: row % 6 }, (_, item) => row * item))),
       new List(new Field("item", new Int32(), true)),
@@ -40,15 +38,9 @@ it.each([5, 7, 9, 15])("fragments of %i rows become one page per column", async 
   const flags = (from: number): Table => {
     const rows = Array.from({ length }, (_, row) => from + row);
     return new Table({
-      n: vectorFromArray(rows, new Int32()),
-      flag: vectorFromArray(
-        rows.map((row) => row % 3 === 0),
-        new Bool(),
-      ),
-      nullable: vectorFromArray(
-        rows.map((row) => (row > length && row % 2 === 0 ? null : row)),
-        new Float32(),
-      ),
+      n: int32s(rows),
+      flag: bools(rows.map((row) => row % 3 === 0)),
+      nullable: float32s(rows.map((row) => (row > length && row % 2 === 0 ? null : row))),
     });
   };
   await ns.createTable({ id }, flags(0));

@@ -8,6 +8,7 @@ import type { IndexKindName } from "../../../src/indexes/kind.js";
 import { runsOf } from "../../support/effort.js";
 import { buildIndex, foundHere } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { int32s } from "../../support/arrowColumns.js";
 
 const RUNS = runsOf("INDEX_RUNS", 2);
 
@@ -147,15 +148,12 @@ class Indexed {
       new Field("w", new Int32(), true),
     ]);
     return new Table(schema, {
-      id: vectorFromArray(ids, new Int32()),
+      id: int32s(ids),
       v: vectorFromArray(
         ids.map((id) => valueAt(this.#column, id)),
         type,
       ),
-      w: vectorFromArray(
-        ids.map((id) => id % 4),
-        new Int32(),
-      ),
+      w: int32s(ids.map((id) => id % 4)),
     } as never);
   }
 

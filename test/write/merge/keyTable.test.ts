@@ -1,20 +1,6 @@
 /** A key table finds exactly the equal keys, whatever their types and however their hashes collide. */
 
-import {
-  Binary,
-  Bool,
-  type DataType,
-  Dictionary,
-  FixedSizeBinary,
-  Float32,
-  Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { columnFromData } from "../../../src/arrow/exchange/data.js";
@@ -32,24 +18,24 @@ const bytes = (length?: number) =>
   );
 
 /** Types with few values each, so that rows match. */
-const TYPES: readonly (readonly [DataType, fc.Arbitrary<Value>])[] = [
-  [new Int8(), fc.integer({ min: -2, max: 2 })],
-  [new Int16(), fc.integer({ min: -300, max: -298 })],
-  [new Int32(), fc.integer({ min: 2 ** 31 - 3, max: 2 ** 31 - 1 })],
-  [new Int64(), fc.bigInt({ min: 2n ** 33n - 2n, max: 2n ** 33n + 2n })],
-  [new Float32(), fc.constantFrom(0, -0, Number.NaN, 1.5, Number.POSITIVE_INFINITY)],
-  [new Float64(), fc.constantFrom(0, -0, Number.NaN, 1.5, Number.POSITIVE_INFINITY)],
-  [new Utf8(), fc.string({ maxLength: 2, unit: fc.constantFrom("a", "é", "\0") })],
-  [new Dictionary(new Utf8(), new Int32()), fc.constantFrom("", "a", "bb")],
-  [new Binary(), bytes()],
-  [new FixedSizeBinary(3), bytes(3)],
-  [new FixedSizeBinary(8), bytes(8)],
-  [new FixedSizeBinary(12), bytes(12)],
-  [new Bool(), fc.boolean()],
+const TYPES: readonly (readonly [arrow.DataType, fc.Arbitrary<Value>])[] = [
+  [new arrow.Int8(), fc.integer({ min: -2, max: 2 })],
+  [new arrow.Int16(), fc.integer({ min: -300, max: -298 })],
+  [new arrow.Int32(), fc.integer({ min: 2 ** 31 - 3, max: 2 ** 31 - 1 })],
+  [new arrow.Int64(), fc.bigInt({ min: 2n ** 33n - 2n, max: 2n ** 33n + 2n })],
+  [new arrow.Float32(), fc.constantFrom(0, -0, Number.NaN, 1.5, Number.POSITIVE_INFINITY)],
+  [new arrow.Float64(), fc.constantFrom(0, -0, Number.NaN, 1.5, Number.POSITIVE_INFINITY)],
+  [new arrow.Utf8(), fc.string({ maxLength: 2, unit: fc.constantFrom("a", "é", "\0") })],
+  [new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), fc.constantFrom("", "a", "bb")],
+  [new arrow.Binary(), bytes()],
+  [new arrow.FixedSizeBinary(3), bytes(3)],
+  [new arrow.FixedSizeBinary(8), bytes(8)],
+  [new arrow.FixedSizeBinary(12), bytes(12)],
+  [new arrow.Bool(), fc.boolean()],
 ];
 
 interface Keys {
-  readonly types: readonly DataType[];
+  readonly types: readonly arrow.DataType[];
   /** Rows of the table, and rows to look up. */
   readonly rows: readonly (readonly Value[])[];
   readonly others: readonly (readonly Value[])[];
@@ -63,11 +49,11 @@ const keys: fc.Arbitrary<Keys> = fc
     return fc.record({ types: fc.constant(columns.map(([type]) => type)), rows, others: rows });
   });
 
-function columnsOf(types: readonly DataType[], rows: readonly (readonly Value[])[]): KeyColumn[] {
+function columnsOf(types: readonly arrow.DataType[], rows: readonly (readonly Value[])[]): KeyColumn[] {
   return types.map((type, index) => {
     const values = rows.map((row) => row[index]);
     const form = keyFormOf({ type: logicalTypeOf(type, "k"), children: [] }, "k");
-    const vector = vectorFromArray(values, type);
+    const vector = arrow.vectorFromArray(values, type);
     const layout = layoutOf(type, "k");
     return keyColumn(columnFromData(vector.data[0], layout, new WeakMap()), form);
   });

@@ -1,17 +1,7 @@
 /** Merges equal a model that compares all pairs of rows, with keys read in one pass or in many. */
 
 import { readdir } from "node:fs/promises";
-import {
-  Field,
-  Int32,
-  makeData,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -31,27 +21,27 @@ interface Row {
 }
 
 const columns: readonly (keyof Row)[] = ["k", "s", "v"];
-const TYPES = { k: new Int32(), s: new Utf8(), v: new Int32() };
+const TYPES = { k: new arrow.Int32(), s: new arrow.Utf8(), v: new arrow.Int32() };
 
-function tableOf(rows: readonly Row[], names: readonly (keyof Row)[] = columns, batches = 1): Table {
-  const schema = new Schema(names.map((name) => new Field(name, TYPES[name], true)));
+function tableOf(rows: readonly Row[], names: readonly (keyof Row)[] = columns, batches = 1): arrow.Table {
+  const schema = new arrow.Schema(names.map((name) => new arrow.Field(name, TYPES[name], true)));
   const size = Math.ceil(rows.length / batches);
   const parts = Array.from({ length: batches }, (_, index) => rows.slice(index * size, (index + 1) * size));
-  return new Table(
+  return new arrow.Table(
     schema,
     parts
       .filter((part) => part.length > 0)
       .map((part) => {
         const children = names.map(
           (name) =>
-            vectorFromArray(
+            arrow.vectorFromArray(
               part.map((row) => row[name]),
               TYPES[name],
             ).data[0],
         );
-        return new RecordBatch(
+        return new arrow.RecordBatch(
           schema,
-          makeData({ type: new Struct(schema.fields), length: part.length, nullCount: 0, children }),
+          arrow.makeData({ type: new arrow.Struct(schema.fields), length: part.length, nullCount: 0, children }),
         );
       }),
   );

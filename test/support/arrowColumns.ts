@@ -1,0 +1,22 @@
+/** Makes columns of simple types, from values or from a number of rows and a function of the row. */
+
+import * as arrow from "apache-arrow";
+
+const columnsOf =
+  <T extends arrow.DataType>(type: T) =>
+  (values: Iterable<unknown> | number, valueOf = (row: number): unknown => row): arrow.Vector<T> =>
+    arrow.vectorFromArray(
+      typeof values === "number" ? Array.from({ length: values }, (_, row) => valueOf(row)) : values,
+      type,
+    );
+
+export const bools = columnsOf(new arrow.Bool());
+export const int8s = columnsOf(new arrow.Int8());
+export const int32s = columnsOf(new arrow.Int32());
+export const int64s = columnsOf(new arrow.Int64());
+export const uint64s = columnsOf(new arrow.Uint64());
+export const float32s = columnsOf(new arrow.Float32());
+export const float64s = columnsOf(new arrow.Float64());
+export const utf8s = columnsOf(new arrow.Utf8());
+export const binaries = columnsOf(new arrow.Binary());
+export const largeBinaries = columnsOf(new arrow.LargeBinary());
