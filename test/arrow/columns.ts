@@ -14,7 +14,16 @@ import {
   type TypeName,
 } from "../support/generators.js";
 
-const INDEX_TYPES = { Int8: arrow.Int8, Int16: arrow.Int16, Int32: arrow.Int32, Int64: arrow.Int64, Uint8: arrow.Uint8, Uint16: arrow.Uint16, Uint32: arrow.Uint32, Uint64: arrow.Uint64 };
+const INDEX_TYPES = {
+  Int8: arrow.Int8,
+  Int16: arrow.Int16,
+  Int32: arrow.Int32,
+  Int64: arrow.Int64,
+  Uint8: arrow.Uint8,
+  Uint16: arrow.Uint16,
+  Uint32: arrow.Uint32,
+  Uint64: arrow.Uint64,
+};
 type IndexName = keyof typeof INDEX_TYPES;
 
 /** Names of the columns that {@link randomData} can make. */
@@ -59,7 +68,13 @@ function validity(rowCount: number, nulls: NullPattern, seed: number) {
   return nullCount === 0 ? { nullCount } : { nullBitmap, nullCount };
 }
 
-function list(child: arrow.Data, dimension: number, length: number, nulls: NullPattern, seed: number): arrow.Data {
+function list(
+  child: arrow.Data,
+  dimension: number,
+  length: number,
+  nulls: NullPattern,
+  seed: number,
+): arrow.Data {
   const type = new arrow.FixedSizeList(dimension, new arrow.Field("item", child.type, true));
   return arrow.makeData({ type, length, ...validity(length, nulls, seed), child });
 }
@@ -82,7 +97,13 @@ function dictionary(
     from(values: ArrayLike<number | bigint>): Int32Array;
   };
   const data = ArrayType.from(wide ? picks.map(BigInt) : picks);
-  return arrow.makeData({ type, length, ...validity(length, nulls, seed), data, dictionary: new arrow.Vector([values]) });
+  return arrow.makeData({
+    type,
+    length,
+    ...validity(length, nulls, seed),
+    data,
+    dictionary: new arrow.Vector([values]),
+  });
 }
 
 /** A vector of any version of apache-arrow. */

@@ -5,8 +5,8 @@ import { runInNewContext } from "node:vm";
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { openIpcBytes, openIpcStream } from "../../src/arrow/exchange/ipc.js";
-import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
 import { binaries, utf8s } from "../support/arrowColumns.js";
+import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;

@@ -11,10 +11,10 @@ import { Table } from "apache-arrow";
 import { DirectoryNamespace, type Job } from "tiltyard";
 import { rayCluster } from "tiltyard/ray";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { RayProcesses } from "./support/ray.js";
 import { functions } from "./support/slowFunctions.mjs";
-import { int32s } from "../support/arrowColumns.js";
 
 const support = (name: string): string => fileURLToPath(new URL(`./support/${name}`, import.meta.url));
 const RUNNER = fileURLToPath(new URL("../../examples/ray-backfill/runner.py", import.meta.url));

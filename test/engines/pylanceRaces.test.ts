@@ -4,8 +4,8 @@ import { setTimeout } from "node:timers/promises";
 import { Table } from "apache-arrow";
 import { NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { MAJORS, openPair, type PylancePair } from "./support/pylance.js";
 import { int64s } from "../support/arrowColumns.js";
+import { MAJORS, openPair, type PylancePair } from "./support/pylance.js";
 
 const SECONDS = 4;
 /** First key of pylance. */
@@ -26,8 +26,7 @@ interface Outcome {
 
 const noChanges = (): Changes => ({ appended: [], deleted: [], updated: 0 });
 
-const row = (id: number): Table =>
-  new Table({ id: int64s([BigInt(id)]), n: int64s([0n]) });
+const row = (id: number): Table => new Table({ id: int64s([BigInt(id)]), n: int64s([0n]) });
 
 /** Does what `race` of `pylance_tables.py` does. */
 async function race({ namespace }: PylancePair, name: string, first: number): Promise<Outcome> {

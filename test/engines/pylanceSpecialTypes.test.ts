@@ -2,17 +2,18 @@
 
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
 import { FILE_VERSIONS, type FileVersion } from "../support/interop.js";
 import { Exchange } from "./support/exchange.js";
 import { ITS_OWN_FAULT, MAJORS, openPair } from "./support/pylance.js";
-import { int32s } from "../support/arrowColumns.js";
 
 const extension = (name: string, metadata?: string): Map<string, string> =>
   new Map([
     ["ARROW:extension:name", name],
     ...(metadata === undefined ? [] : [["ARROW:extension:metadata", metadata] as const]),
   ]);
-const item = (type: arrow.DataType, metadata?: Map<string, string>) => new arrow.Field("item", type, true, metadata);
+const item = (type: arrow.DataType, metadata?: Map<string, string>) =>
+  new arrow.Field("item", type, true, metadata);
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 
 /** A field of each type, and values for it, which repeat. */
@@ -47,11 +48,24 @@ const COLUMNS: readonly (readonly [arrow.Field, readonly unknown[]])[] = [
     ),
     [[bytes(0x80, 0x3f), bytes(0, 0x40)], null],
   ],
-  [new arrow.Field("float16Vector", new arrow.FixedSizeList(3, item(new arrow.Float16())), true), [[1, 2, -0.5], null]],
-  [new arrow.Field("codes", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8(), 101), true), ["red", null, "green", "red"]],
-  [new arrow.Field("wide", new arrow.Dictionary(new arrow.Int64(), new arrow.Int32(), 102), true), [7n, null, 2n ** 62n]],
   [
-    new arrow.Field("nested", new arrow.Struct([new arrow.Field("inner", new arrow.Int32(), true, extension("in.ner", "i"))]), true),
+    new arrow.Field("float16Vector", new arrow.FixedSizeList(3, item(new arrow.Float16())), true),
+    [[1, 2, -0.5], null],
+  ],
+  [
+    new arrow.Field("codes", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8(), 101), true),
+    ["red", null, "green", "red"],
+  ],
+  [
+    new arrow.Field("wide", new arrow.Dictionary(new arrow.Int64(), new arrow.Int32(), 102), true),
+    [7n, null, 2n ** 62n],
+  ],
+  [
+    new arrow.Field(
+      "nested",
+      new arrow.Struct([new arrow.Field("inner", new arrow.Int32(), true, extension("in.ner", "i"))]),
+      true,
+    ),
     [{ inner: 1 }, { inner: null }],
   ],
   [
@@ -92,7 +106,8 @@ const BLOBS = [
   {
     kind: "blobs of version 1",
     versions: ["2.0", "2.1"],
-    fieldOf: () => new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
+    fieldOf: () =>
+      new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
     wrap: (value: Uint8Array) => value,
     sizes: [5, 0, 64, null, 3000, 70_000, null, 1],
     largest: 300_000,
@@ -102,7 +117,10 @@ const BLOBS = [
     versions: ["2.2"],
     // Up to Lance 11, a range of a file beside the bytes belongs to the type.
     fieldOf: (major: number) => {
-      const members = [new arrow.Field("data", new arrow.LargeBinary(), true), new arrow.Field("uri", new arrow.Utf8(), true)];
+      const members = [
+        new arrow.Field("data", new arrow.LargeBinary(), true),
+        new arrow.Field("uri", new arrow.Utf8(), true),
+      ];
       const range = ["position", "size"].map((name) => new arrow.Field(name, new arrow.Uint64(), true));
       const type = new arrow.Struct(major < 12 ? [...members, ...range] : members);
       return new arrow.Field("b", type as arrow.DataType, true, extension("lance.blob.v2"));

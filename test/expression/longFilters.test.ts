@@ -1,13 +1,13 @@
 /** Filters of a megabyte never block the event loop: parsing, binding and planning run in small steps. */
 
 import { tableFromArrays } from "apache-arrow";
-import { col, DirectoryNamespace, InvalidInputError, NamespaceError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { col, InvalidInputError, NamespaceError } from "tiltyard";
+import { beforeAll, describe, expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
 import { runSync } from "../../src/async/eventLoop.js";
 import { bindFilter } from "../../src/expression/expression.js";
+import { sharedNamespace } from "../support/fixtures.js";
 import { loadFunctions } from "../support/loadFunctions.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const FIELDS = [
   { name: "i", type: parseType("int64"), children: [] },
@@ -116,9 +116,8 @@ describe("a short filter", () => {
 });
 
 describe("the event loop during a long filter", () => {
-  let namespace: DirectoryNamespace;
+  const namespace = sharedNamespace();
   beforeAll(async () => {
-    namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
     const rows = tableFromArrays({
       i: Int32Array.of(1, 2, 3),
       f: Float64Array.of(5, 5, 1),
@@ -126,7 +125,6 @@ describe("the event loop during a long filter", () => {
     });
     await namespace.createTable({ id: ["t"] }, rows);
   });
-  afterAll(() => namespace.close());
 
   async function turnsDuring(work: Promise<number>): Promise<[turns: number, result: number]> {
     let turns = 0;

@@ -16,7 +16,9 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
 
   /** Replaces the reference's file by ours, with other rows; all the ways to read give our rows. */
   async function expectReadable(name: string, theirs: arrow.Table, ours: arrow.Table): Promise<void> {
-    await reference.createTable(uri, name, arrow.tableToIPC(theirs, "stream"), { dataStorageVersion: version });
+    await reference.createTable(uri, name, arrow.tableToIPC(theirs, "stream"), {
+      dataStorageVersion: version,
+    });
     await swapDataFile(disk, join(uri, `${name}.lance`), ours, version);
     compareTables(ours, await reference.readTable(uri, name), { metadata: false });
     const half = Math.floor(ours.numRows / 2);
@@ -63,9 +65,18 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
       const pick = (words: readonly (string | null)[]) =>
         Array.from({ length: 2500 }, (_, row) => words[(row * seed) % words.length]);
       return new arrow.Table({
-        plain: arrow.vectorFromArray(pick(["red", "green", "blue"]), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
-        nulls: arrow.vectorFromArray(pick(["red", null, "blue", ""]), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
-        wide: arrow.vectorFromArray(pick(["a", "b", "c", null]), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int16())),
+        plain: arrow.vectorFromArray(
+          pick(["red", "green", "blue"]),
+          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+        ),
+        nulls: arrow.vectorFromArray(
+          pick(["red", null, "blue", ""]),
+          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
+        ),
+        wide: arrow.vectorFromArray(
+          pick(["a", "b", "c", null]),
+          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int16()),
+        ),
       });
     };
     await expectReadable("dictionaries", make(7), make(5));
@@ -101,7 +112,12 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
       };
       const bits = (some: boolean) => {
         const data = bytes(Math.ceil((rows * 9) / 8));
-        const items = arrow.makeData({ type: new arrow.Bool(), length: rows * 9, data, ...nulls(rows * 9, some) });
+        const items = arrow.makeData({
+          type: new arrow.Bool(),
+          length: rows * 9,
+          data,
+          ...nulls(rows * 9, some),
+        });
         const type = new arrow.FixedSizeList(9, new arrow.Field("item", new arrow.Bool(), true));
         return arrow.makeData({ type, length: rows, child: items, ...nulls(rows, some) });
       };

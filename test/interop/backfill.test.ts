@@ -14,9 +14,9 @@ import {
   type UserFunction,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { int32s, utf8s } from "../support/arrowColumns.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { int32s, utf8s } from "../support/arrowColumns.js";
 
 let root: string;
 const opened: DirectoryNamespace[] = [];

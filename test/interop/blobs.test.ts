@@ -7,12 +7,15 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { int32s, largeBinaries } from "../support/arrowColumns.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { compareTables, reference } from "../support/reference.js";
 
 const BLOB = new Map([["lance-encoding:blob", "true"]]);
 const VERSIONS = ["2.0", "2.1"] as const;
@@ -21,16 +24,6 @@ let root: string;
 const disk = countingDisk(new NodeDisk({ durability: "none" }));
 let namespaces: Record<(typeof VERSIONS)[number], DirectoryNamespace>;
 let tableCount = 0;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  const open = (dataStorageVersion: "2.0" | "2.1") =>
-    new DirectoryNamespace({ root, durability: "none", dataStorageVersion, disk });
-  namespaces = { "2.0": open("2.0"), "2.1": open("2.1") };
-});
-afterAll(async () => {
-  for (const namespace of Object.values(namespaces)) await namespace.close();
-});
 
 const SIZES = [5, 0, 63, 64, 65, 1, 3_000, 0, 17];
 
@@ -92,7 +85,7 @@ async function describedValues(
 }
 
 describe.each(VERSIONS)("blobs of version %s", (version) => {
-  const namespace = () => namespaces[version];
+  const namespace = sharedNamespace({ root, dataStorageVersion: version, disk });
   const freshName = () => `b${tableCount++}`;
 
   it.each([
@@ -105,13 +98,13 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     const values = nullable ? blobs(count) : Array.from({ length: count }, (_, row) => blob(row));
     const expected = tableOf(values, nullable);
     const [ours, theirs] = [freshName(), freshName()];
-    await namespace().createTable({ id: [ours] }, expected);
+    await namespace.createTable({ id: [ours] }, expected);
     await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
-      compareTables(expected, await namespace().table([name]).scan().toArrow());
+      compareTables(expected, await namespace.table([name]).scan().toArrow());
       if (count > 0) expect(await describedValues(name, version)).toEqual(hex(values));
       const offsets = [0, 1, 2, 7, 9, 1].filter((row) => row < count);
-      const taken = (await namespace().table([name]).take(offsets, ["b"])).getChild("b")!;
+      const taken = (await namespace.table([name]).take(offsets, ["b"])).getChild("b")!;
       expect(hex(taken)).toEqual(hex(offsets.map((row) => values[row])));
     }
     expect(await reference.schemaJson(root, ours)).toEqual(await reference.schemaJson(root, theirs));
@@ -120,10 +113,10 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
   it("all null", async () => {
     const expected = tableOf([null, null, null]);
     const [ours, theirs] = [freshName(), freshName()];
-    await namespace().createTable({ id: [ours] }, expected);
+    await namespace.createTable({ id: [ours] }, expected);
     await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
-    compareTables(expected, await namespace().table([ours]).scan().toArrow());
-    compareTables(expected, await namespace().table([theirs]).scan().toArrow());
+    compareTables(expected, await namespace.table([ours]).scan().toArrow());
+    compareTables(expected, await namespace.table([theirs]).scan().toArrow());
     expect(await describedValues(ours, version)).toEqual([null, null, null]);
   });
 
@@ -131,14 +124,14 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     const name = freshName();
     const parts = [blobs(40), blobs(50, 40), blobs(60, 90)];
     const tables = parts.map((part) => tableOf(part));
-    await namespace().createTable({ id: [name] }, [
+    await namespace.createTable({ id: [name] }, [
       ...tables[0]!.slice(0, 13).batches,
       ...tables[0]!.slice(13).batches,
     ] as arrow.RecordBatch[]);
     await reference.appendTable(root, name, arrow.tableToIPC(tables[1]!));
-    await namespace().insertIntoTable({ id: [name] }, tables[2]!);
+    await namespace.insertIntoTable({ id: [name] }, tables[2]!);
     const all = parts.flat();
-    const scanned = await namespace()
+    const scanned = await namespace
       .table([name])
       .scan({ columns: ["b"] })
       .toArrow();
@@ -146,12 +139,12 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     await reference.deleteRows(root, name, "id % 5 = 2");
     const ids = parts.flatMap((part) => part.map((_, row) => row));
     const left = all.filter((_, row) => ids[row]! % 5 !== 2);
-    const part = await namespace()
+    const part = await namespace
       .table([name])
       .scan({ columns: ["b"], offset: 7, limit: 90 })
       .toArrow();
     expect(hex(part.getChild("b")!)).toEqual(hex(left.slice(7, 97)));
-    const lazy = await namespace().table([name]).takeBlobs("b", [100, 3, 0, 3]);
+    const lazy = await namespace.table([name]).takeBlobs("b", [100, 3, 0, 3]);
     expect(await Promise.all(lazy.map((value) => value?.read() ?? null))).toEqual(
       [100, 3, 0, 3].map((row) => left[row]),
     );
@@ -163,15 +156,17 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
       new arrow.Field("x", new arrow.Int32(), true),
     ]);
     const rows = blobs(200).map((b, x) => (version === "2.1" && x % 7 === 5 ? null : { b, x }));
-    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), { s: arrow.vectorFromArray(rows, type) });
+    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), {
+      s: arrow.vectorFromArray(rows, type),
+    });
     const [ours, theirs] = [freshName(), freshName()];
-    await namespace().createTable({ id: [ours] }, expected);
+    await namespace.createTable({ id: [ours] }, expected);
     await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
-      compareTables(expected, await namespace().table([name]).scan().toArrow());
+      compareTables(expected, await namespace.table([name]).scan().toArrow());
       const values = await describedValues(name, version, ({ s }) => (s as { b: unknown } | null)?.b ?? null);
       expect(values).toEqual(hex(rows.map((row) => row?.b ?? null)));
-      const lazy = await namespace().table([name]).takeBlobs("s.b", [6, 5, 0]);
+      const lazy = await namespace.table([name]).takeBlobs("s.b", [6, 5, 0]);
       expect(await Promise.all(lazy.map((value) => value?.read() ?? null))).toEqual(
         [6, 5, 0].map((row) => rows[row]?.b ?? null),
       );
@@ -181,16 +176,18 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
   it("in lists", async () => {
     const type = new arrow.List(new arrow.Field("item", new arrow.LargeBinary(), true, BLOB));
     const rows = [[blob(0), blob(2)], null, [], [null, blob(1, 0)], [blob(6)]];
-    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("l", type, true)]), { l: arrow.vectorFromArray(rows, type) });
+    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("l", type, true)]), {
+      l: arrow.vectorFromArray(rows, type),
+    });
     const [ours, theirs] = [freshName(), freshName()];
     if (version === "2.1") {
-      await expect(namespace().createTable({ id: [ours] }, expected)).rejects.toThrow(UnsupportedError);
+      await expect(namespace.createTable({ id: [ours] }, expected)).rejects.toThrow(UnsupportedError);
       return;
     }
-    await namespace().createTable({ id: [ours] }, expected);
+    await namespace.createTable({ id: [ours] }, expected);
     await reference.createTable(root, theirs, arrow.tableToIPC(expected), { dataStorageVersion: version });
     for (const name of [ours, theirs]) {
-      compareTables(expected, await namespace().table([name]).scan().toArrow());
+      compareTables(expected, await namespace.table([name]).scan().toArrow());
       expect(await describedValues(name, version, ({ l }) => l)).toEqual(hex(rows));
     }
   });
@@ -198,8 +195,8 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
   it("are read lazily, the bytes asked for and no others", async () => {
     const name = freshName();
     const values = Array.from({ length: 100 }, (_, row) => (row === 9 ? null : blob(row, 40_000)));
-    await namespace().createTable({ id: [name] }, tableOf(values));
-    const table = namespace().table([name]);
+    await namespace.createTable({ id: [name] }, tableOf(values));
+    const table = namespace.table([name]);
     disk.reset();
     const [first, none, last] = await table.takeBlobs("b", [7, 9, 99]);
     expect(none).toBeNull();
@@ -216,16 +213,16 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
     await expect(first!.read(-1)).rejects.toThrow(InvalidInputError);
     await expect(table.takeBlobs("id", [0])).rejects.toThrow(InvalidInputError);
     await expect(table.takeBlobs("b", [100])).rejects.toThrow(InvalidInputError);
-    await namespace().dropTable({ id: [name] });
+    await namespace.dropTable({ id: [name] });
     await expect(last!.read()).rejects.toThrow(CorruptFileError);
   });
 
   it("come in batches of a bounded size", async () => {
     const name = freshName();
     const values = Array.from({ length: 9 }, (_, row) => new Uint8Array(10_000_000).fill(row));
-    await namespace().createTable({ id: [name] }, tableOf(values));
+    await namespace.createTable({ id: [name] }, tableOf(values));
     let row = 0;
-    for await (const batch of namespace().table([name]).scan()) {
+    for await (const batch of namespace.table([name]).scan()) {
       expect(batch.numRows).toBeLessThanOrEqual(3);
       for (const { id, b } of batch) {
         expect([id, b.length, b[0], b[9_999_999]]).toEqual([row, 10_000_000, row, row]);

@@ -13,17 +13,19 @@ import {
   TableSchemaValidationError,
   UnsupportedError,
 } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { runsOf } from "../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { int32s } from "../support/arrowColumns.js";
 
 const DATA = new arrow.Field("data", new arrow.LargeBinary(), true);
 const URI = new arrow.Field("uri", new arrow.Utf8(), true);
-const RANGE = [new arrow.Field("position", new arrow.Uint64(), true), new arrow.Field("size", new arrow.Uint64(), true)];
+const RANGE = [
+  new arrow.Field("position", new arrow.Uint64(), true),
+  new arrow.Field("size", new arrow.Uint64(), true),
+];
 const BLOB = new arrow.Struct([DATA, URI]);
 const INLINE = "lance-encoding:blob-inline-size-threshold";
 const SHARED = "lance-encoding:blob-dedicated-size-threshold";
@@ -40,13 +42,14 @@ const disk = countingDisk(new NodeDisk({ durability: "none" }));
 let tableCount = 0;
 const freshName = () => `b${tableCount++}`;
 
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2", disk });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root, dataStorageVersion: "2.2", disk });
 
-const blobField = (more: Record<string, string> = {}, type: arrow.DataType = BLOB, nullable = true): arrow.Field =>
+const blobField = (
+  more: Record<string, string> = {},
+  type: arrow.DataType = BLOB,
+  nullable = true,
+): arrow.Field =>
   new arrow.Field(
     "b",
     type,
@@ -238,10 +241,15 @@ describe("rows come", () => {
     return read.slice(base.numRows);
   };
   const only = (type: arrow.DataType, rows: unknown[]) =>
-    new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), { b: arrow.vectorFromArray(rows as never[], type) });
+    new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), {
+      b: arrow.vectorFromArray(rows as never[], type),
+    });
 
   it("without the extension, and take on the bounds of the table", async () => {
-    const read = await appended(tableOf([100], new arrow.Field("b", BLOB, true)), tableOf([5], blobField(SMALL)));
+    const read = await appended(
+      tableOf([100], new arrow.Field("b", BLOB, true)),
+      tableOf([5], blobField(SMALL)),
+    );
     compareTables(tableOf([100], blobField(SMALL)), read);
   });
 
@@ -274,7 +282,9 @@ describe("rows come", () => {
   it("with a range of the uri, of which the table has none", async () => {
     const type = new arrow.Struct([DATA, URI, ...RANGE]);
     const rows = [{ data: bytesOf(0, 70_000), uri: null, position: null, size: null }, null];
-    const expected = new arrow.Table(new arrow.Schema([blobField({}, type)]), { b: arrow.vectorFromArray(rows, type) });
+    const expected = new arrow.Table(new arrow.Schema([blobField({}, type)]), {
+      b: arrow.vectorFromArray(rows, type),
+    });
     const [ours, theirs] = [freshName(), freshName()];
     await namespace.createTable({ id: [ours] }, expected);
     await reference.createTable(root, theirs, arrow.tableToIPC(expected));
@@ -317,7 +327,9 @@ describe("in other columns", () => {
   it("structs that lack them are given nulls", async () => {
     const name = freshName();
     const table = (type: arrow.DataType, rows: unknown[]) =>
-      new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), { b: arrow.vectorFromArray(rows as never[], type) });
+      new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), {
+        b: arrow.vectorFromArray(rows as never[], type),
+      });
     await namespace.createTable({ id: [name] }, table(member, [{ x: 1, v: struct(0, 15) }]));
     const lacking = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true)]);
     await namespace.insertIntoTable({ id: [name] }, table(lacking, [{ x: 2 }, null]));
@@ -331,10 +343,15 @@ describe("in other columns", () => {
       new arrow.Field("key", new arrow.Utf8(), false),
       new arrow.Field("value", BLOB, true, item.metadata),
     ]);
-    const types = [new arrow.Map_(new arrow.Field("entries", entries, false) as never), new arrow.FixedSizeList(2, item)];
+    const types = [
+      new arrow.Map_(new arrow.Field("entries", entries, false) as never),
+      new arrow.FixedSizeList(2, item),
+    ];
     for (const type of types) {
       const rows = [null];
-      const table = new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), { b: arrow.vectorFromArray(rows, type) });
+      const table = new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), {
+        b: arrow.vectorFromArray(rows, type),
+      });
       const create = namespace.createTable({ id: [freshName()] }, table);
       await expect(create).rejects.toThrow(UnsupportedError);
     }
@@ -497,7 +514,9 @@ describe("is refused, and nothing is left:", () => {
     compareTables(kept, await namespace.table([name]).scan().toArrow());
   };
   const rowsOf = (rows: unknown[], type: arrow.DataType = BLOB) =>
-    new arrow.Table(new arrow.Schema([blobField({}, type)]), { b: arrow.vectorFromArray(rows as never[], type) });
+    new arrow.Table(new arrow.Schema([blobField({}, type)]), {
+      b: arrow.vectorFromArray(rows as never[], type),
+    });
   const good = struct(0, 70_000);
 
   it("a blob of neither data nor uri, or of both", async () => {
@@ -527,7 +546,9 @@ describe("is refused, and nothing is left:", () => {
     ["a member more", new arrow.Struct([DATA, URI, new arrow.Field("x", new arrow.Utf8(), true)])],
   ])("a new column of another shape: %s", async (_, type) => {
     const name = freshName();
-    const table = new arrow.Table(new arrow.Schema([blobField({}, type)]), { b: arrow.vectorFromArray([null], type) });
+    const table = new arrow.Table(new arrow.Schema([blobField({}, type)]), {
+      b: arrow.vectorFromArray([null], type),
+    });
     await expect(namespace.createTable({ id: [name] }, table)).rejects.toThrow(UnsupportedError);
     await expect(reference.createTable(root, name, arrow.tableToIPC(table))).rejects.toThrow(/Blob v2/);
   });

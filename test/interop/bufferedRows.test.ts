@@ -1,27 +1,16 @@
 /** The reference can buffer rows outside of versions (`setLsmWriteSpec`): our reads refuse such tables. */
 
-import { DirectoryNamespace, type MergeInsertIntoTableRequest, UnsupportedError } from "tiltyard";
-import { arrow, type Connection, connect, type Table } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { type MergeInsertIntoTableRequest, UnsupportedError } from "tiltyard";
+import { arrow, type Table } from "tiltyard-reference/session.js";
+import { expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
 
 const SCHEMA = new arrow.Schema([
   new arrow.Field("id", new arrow.Int32(), false),
   new arrow.Field("v", new arrow.Utf8(), true),
 ]);
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root);
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
-});
+const { namespace, connection } = await openBothEngines();
 
 const rowsOf = (...rows: readonly (readonly [number, string])[]) =>
   new arrow.Table(SCHEMA, {

@@ -15,13 +15,13 @@ import {
   tableFromIPC,
   vectorFromArray,
 } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError, TableSchemaValidationError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InvalidInputError, TableSchemaValidationError } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { parseType } from "../../src/arrow/types/type.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const DAY_MS = 86_400_000;
 
@@ -95,14 +95,9 @@ function onlyThey(from: string, to: string): boolean {
   return from.startsWith("timestamp") && to.startsWith("time") && !isInstant(to);
 }
 
-let root: string;
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
 
 async function twins(rows: Table): Promise<{ ours: string; theirs: string }> {
   const ours = `t${tables++}`;

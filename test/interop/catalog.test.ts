@@ -11,9 +11,9 @@ import {
   TableNotFoundError,
 } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { int32s } from "../support/arrowColumns.js";
 
 let root: string;
 let ours: DirectoryNamespace;

@@ -20,12 +20,12 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { arrow, type Connection, connect, Index } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NamespaceError } from "tiltyard";
+import { arrow, Index } from "tiltyard-reference/session.js";
+import { describe, expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 interface Row {
   readonly k: number | null;
@@ -175,18 +175,7 @@ interface Engine {
   isRefusal(error: unknown): boolean;
 }
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root);
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
-});
+const { root, namespace, connection } = await openBothEngines();
 
 const countsOf = (counts: { numUpdatedRows: number; numInsertedRows: number; numDeletedRows: number }) => [
   counts.numUpdatedRows,

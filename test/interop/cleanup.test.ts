@@ -1,27 +1,22 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError, InvalidTableStateError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { InvalidInputError, InvalidTableStateError } from "tiltyard";
+import { describe, expect, it, vi } from "vitest";
 import { UpdateConfig } from "../../src/format/table.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
-import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { commitPlannedOn, openEnvironment } from "../table/support.js";
 import { int32s } from "../support/arrowColumns.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { reference } from "../support/reference.js";
+import { commitPlannedOn, openEnvironment } from "../table/support.js";
 
 const rowsOf = (...values: number[]): Table => new Table({ v: int32s(values) });
 const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
-let root: string;
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
 
 const directoryOf = (name: string): string => join(root, `${name}.lance`);
 const filesIn = async (name: string, part: string): Promise<string[]> =>

@@ -6,14 +6,14 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, Int32, Schema, tableToIPC, Utf8 } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { InvalidInputError } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { indicesOf } from "../../src/table/versions/versionContent.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { FILE_VERSIONS } from "../support/interop.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const SCHEMA = new Schema([
   new Field("id", new Int32(), false),
@@ -22,13 +22,8 @@ const SCHEMA = new Schema([
   new Field("k", new Int32(), true),
 ]);
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 /** Two copies of a table with indexes on all columns, and a fragment outside of them. */
 async function twins(version: string): Promise<[Side, Side]> {

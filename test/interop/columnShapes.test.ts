@@ -4,19 +4,31 @@
  */
 
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
 import { someOf } from "../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const POINT = new arrow.Struct([
   new arrow.Field("x", new arrow.Int32(), true),
-  new arrow.Field("deep", new arrow.Struct([new arrow.Field("z", new arrow.Utf8(), true), new arrow.Field("w", new arrow.Int16(), true)]), true),
+  new arrow.Field(
+    "deep",
+    new arrow.Struct([
+      new arrow.Field("z", new arrow.Utf8(), true),
+      new arrow.Field("w", new arrow.Int16(), true),
+    ]),
+    true,
+  ),
 ]);
-const LISTED = new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), true)]);
-const ENTRY = new arrow.Struct([new arrow.Field("key", new arrow.Utf8(), false), new arrow.Field("value", new arrow.Int32(), true)]);
+const LISTED = new arrow.Struct([
+  new arrow.Field("a", new arrow.Int32(), true),
+  new arrow.Field("b", new arrow.Utf8(), true),
+]);
+const ENTRY = new arrow.Struct([
+  new arrow.Field("key", new arrow.Utf8(), false),
+  new arrow.Field("value", new arrow.Int32(), true),
+]);
 
 /** Maps need 2.2; structs in 2.0 are never null. */
 const schemaOf = (version: string): arrow.Schema =>
@@ -24,13 +36,23 @@ const schemaOf = (version: string): arrow.Schema =>
     new arrow.Field("id", new arrow.Int32(), false),
     new arrow.Field("d", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), true),
     new arrow.Field("st", POINT, true),
-    new arrow.Field("l", new arrow.List(new arrow.Field("item", version === "2.0" ? new arrow.Int32() : LISTED, true)), true),
-    new arrow.Field("f", new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)), true),
+    new arrow.Field(
+      "l",
+      new arrow.List(new arrow.Field("item", version === "2.0" ? new arrow.Int32() : LISTED, true)),
+      true,
+    ),
+    new arrow.Field(
+      "f",
+      new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
+      true,
+    ),
     ...(version === "2.2"
       ? [
           new arrow.Field(
             "m",
-            new arrow.Map_(new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]),
+            new arrow.Map_(
+              new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0],
+            ),
             true,
           ),
         ]
@@ -75,14 +97,9 @@ const scriptOf = (version: string): Change[] => [
 ];
 
 const MAIN_ROWS = 12;
-let root: string;
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
 
 /** Two equal tables by the reference: fragments with and without deleted rows, inherited and not. */
 async function twins(version: string, stableRowIds: boolean, branch?: string): Promise<[Side, Side]> {
@@ -178,7 +195,10 @@ describe.each(someOf(shapes, 5))("in $version, stable row ids $stable, branch $b
 
 describe("where the reference goes wrong, we do not", () => {
   /** The reference's rows after our change, with our rows before it. */
-  async function changed(version: string, change: Change): Promise<{ before: arrow.Table; after: arrow.Table }> {
+  async function changed(
+    version: string,
+    change: Change,
+  ): Promise<{ before: arrow.Table; after: arrow.Table }> {
     const [ours] = await twins(version, false);
     const before = await ours.readByUs();
     await ours.byUs(change);

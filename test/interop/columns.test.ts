@@ -4,15 +4,14 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { parseType } from "../../src/arrow/types/type.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
 import { runsOf } from "../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { FILE_VERSIONS } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const STRUCT = new arrow.Struct([
   new arrow.Field("a", new arrow.Int32(), true),
@@ -32,14 +31,9 @@ const SCHEMA = new arrow.Schema(
   new Map([["owner", "tests"]]),
 );
 
-let root: string;
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
 
 /** Number of versions that {@link twins} make. */
 const FIRST_VERSIONS = 3;
@@ -311,7 +305,11 @@ describe("columns of nulls of every type", () => {
     const fields = types.map(
       (type, index) => new arrow.Field(`x${index}`, arrowTypeFromLogical(parseType(type), "x"), true),
     );
-    await reference.addNullColumns(root, theirs.name, arrow.tableToIPC(new arrow.Table(new arrow.Schema(fields))));
+    await reference.addNullColumns(
+      root,
+      theirs.name,
+      arrow.tableToIPC(new arrow.Table(new arrow.Schema(fields))),
+    );
     await expectAlike(ours, theirs, "all");
     // Appended rows may have values of computed columns, or none.
     const { schema } = arrow.tableFromIPC(await theirs.readByThem());

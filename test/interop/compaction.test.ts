@@ -11,19 +11,21 @@ import {
   connect,
   Index,
   makeArrowTable,
-  type arrow.Table as ReferenceTable,
+  type Table as ReferenceTable,
   VectorColumnOptions,
 } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Append, CreateIndex, type DataFragment, Uuid } from "../../src/format/table.js";
 import { coverageOf } from "../../src/table/commit/indexCoverage.js";
 import { newTransaction, operationOf, readTransaction } from "../../src/table/commit/transaction.js";
 import { decodeRowIds, decodeRowVersions, type ValueRuns } from "../../src/table/fragments/rowSequences.js";
 import { indicesOf } from "../../src/table/versions/versionContent.js";
+import { int32s, largeBinaries, utf8s } from "../support/arrowColumns.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { runsOf } from "../support/effort.js";
+import { sharedDirectory } from "../support/fixtures.js";
 import { allTypesSpec, makeTable } from "../support/generators.js";
-import { closeAll, FILE_VERSIONS, type FileVersion, namespacesOf } from "../support/interop.js";
+import { FILE_VERSIONS, type FileVersion, sharedNamespaces } from "../support/interop.js";
 import {
   leaf,
   makeNestedTable,
@@ -32,24 +34,19 @@ import {
   withValidStructs,
 } from "../support/nestedGenerators.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, disk, latestFile, openEnvironment } from "../table/support.js";
-import { int32s, largeBinaries, utf8s } from "../support/arrowColumns.js";
 
 const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
 /** Golden tables that compaction may refuse. */
 const NOT_WRITTEN = /^v0_1_|^v2_3_|^v2_2_blob$/;
 
-let root: string;
-let namespaces: Record<FileVersion, DirectoryNamespace>;
+const root = sharedDirectory();
+const namespaces = sharedNamespaces(root);
 let namespace: DirectoryNamespace;
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = namespacesOf(root);
+beforeAll(() => {
   namespace = namespaces["2.2"];
 });
-afterAll(() => closeAll(namespaces));
 
 const rowsOf = (...values: number[]): arrow.Table =>
   new arrow.Table({
@@ -71,7 +68,12 @@ const listOf = ({ step, values, counts }: ValueRuns): number[] =>
   values.flatMap((value, run) => Array.from({ length: counts[run] }, (_, row) => value + step * row));
 
 const structOf = (fields: arrow.Field[], children: readonly arrow.Data[]): arrow.Data<arrow.Struct> =>
-  arrow.makeData({ type: new arrow.Struct(fields), length: children[0].length, nullCount: 0, children: [...children] });
+  arrow.makeData({
+    type: new arrow.Struct(fields),
+    length: children[0].length,
+    nullCount: 0,
+    children: [...children],
+  });
 
 async function withReference<T>(name: string, use: (table: ReferenceTable) => Promise<T>): Promise<T> {
   const connection = await connect(root, { readConsistencyInterval: 0 });
@@ -293,10 +295,18 @@ it("copies JSON as it is stored", async () => {
   const name = `c${tables++}`;
   const id = [name];
   const texts = ['{"b":1,"a":[true,null,1.50,-0]}', null, "12345678901234567890", '"\u00e9"', "[]"];
-  const field = new arrow.Field("j", new arrow.Utf8(), true, new Map([["ARROW:extension:name", "arrow.json"]]));
+  const field = new arrow.Field(
+    "j",
+    new arrow.Utf8(),
+    true,
+    new Map([["ARROW:extension:name", "arrow.json"]]),
+  );
   const json = (part: (string | null)[]) => {
     const { data } = utf8s(part);
-    return new arrow.Table(new arrow.Schema([field]), new arrow.RecordBatch(new arrow.Schema([field]), structOf([field], data)));
+    return new arrow.Table(
+      new arrow.Schema([field]),
+      new arrow.RecordBatch(new arrow.Schema([field]), structOf([field], data)),
+    );
   };
   await namespace.createTable({ id }, json(texts));
   await namespace.insertIntoTable({ id }, json(texts.slice(2)));
@@ -335,11 +345,18 @@ it.each([
 it.each(["2.0", "2.1"] as const)("copies blobs in %s", async (version) => {
   const ours = namespaces[version];
   const id = [`c${tables++}`];
-  const field = new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]]));
+  const field = new arrow.Field(
+    "b",
+    new arrow.LargeBinary(),
+    true,
+    new Map([["lance-encoding:blob", "true"]]),
+  );
   const schema = new arrow.Schema([field, new arrow.Field("v", new arrow.Int32(), true)]);
   const blobs = (values: number[]) => {
     const data = [
-      ...largeBinaries(values.map((value) => (value % 4 === 3 ? null : new Uint8Array(value * 1000).fill(value)))).data,
+      ...largeBinaries(
+        values.map((value) => (value % 4 === 3 ? null : new Uint8Array(value * 1000).fill(value))),
+      ).data,
       ...int32s(values).data,
     ];
     return new arrow.Table(schema, new arrow.RecordBatch(schema, structOf(schema.fields, data)));

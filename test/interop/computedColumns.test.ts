@@ -4,28 +4,17 @@ import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
-import {
-  DirectoryNamespace,
-  InvalidInputError,
-  NamespaceError,
-  TableColumnNotFoundError,
-  UnsupportedError,
-} from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InvalidInputError, NamespaceError, TableColumnNotFoundError, UnsupportedError } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import { runsOf, seedOf } from "../support/effort.js";
 import { filterTable, valueTexts } from "../support/filterTexts.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const EXPRESSIONS = runsOf("COMPUTED_COLUMNS", 150);
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 /** Two equal tables of three fragments; the first has deleted rows. */
 async function makeTables(name: string, seed: number, dataStorageVersion: string): Promise<[string, string]> {

@@ -5,7 +5,8 @@
 
 import { Field, makeData, RecordBatch, Schema, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { TableColumnNotFoundError, TableSchemaValidationError, UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedDirectory } from "../support/fixtures.js";
 import * as interop from "../support/interop.js";
 import {
   empty,
@@ -18,22 +19,15 @@ import {
   struct,
 } from "../support/nestedGenerators.js";
 import { compareSchemas, compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const VERSIONS = interop.FILE_VERSIONS;
 const LATER = ["2.1", "2.2"] as const;
 const IGNORE = { metadata: false } as const;
 
-let root: string;
-let namespaces: ReturnType<typeof interop.namespacesOf>;
+const root = sharedDirectory();
+const namespaces = interop.sharedNamespaces(root);
 let tableCount = 0;
 const freshName = () => `t${tableCount++}`;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = interop.namespacesOf(root);
-});
-afterAll(() => interop.closeAll(namespaces));
 
 const number = leaf("int32", "some");
 const tableOf = (columns: NestedSpec[], rowCount = 50, seed = 1, batchRows?: number) =>

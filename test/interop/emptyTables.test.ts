@@ -5,24 +5,18 @@
 
 import { createRequire } from "node:module";
 import * as arrow21 from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError, type RowsInput } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InvalidInputError, type RowsInput } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import { someOf } from "../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareSchemas, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 type Arrow = typeof arrow21;
 
 const requireReference = createRequire(new URL("../reference/package.json", import.meta.url));
-let root: string;
-let ns: DirectoryNamespace;
+const root = sharedDirectory();
+const ns = sharedNamespace({ root });
 let tableCount = 0;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  ns = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => ns.close());
 
 const TYPES: Record<string, (arrow: Arrow) => arrow21.DataType> = {
   bool: ({ Bool }) => new Bool(),

@@ -3,14 +3,11 @@
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sharedDirectory } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;
-let root: string;
-beforeAll(async () => {
-  root = await makeTempDir();
-});
+const root = sharedDirectory();
 
 const extension = (name: string, metadata?: string): Map<string, string> =>
   new Map([
@@ -18,7 +15,8 @@ const extension = (name: string, metadata?: string): Map<string, string> =>
     ...(metadata === undefined ? [] : [["ARROW:extension:metadata", metadata] as const]),
     ["other", "kept as well"],
   ]);
-const item = (type: arrow.DataType, metadata?: Map<string, string>) => new arrow.Field("item", type, true, metadata);
+const item = (type: arrow.DataType, metadata?: Map<string, string>) =>
+  new arrow.Field("item", type, true, metadata);
 const BFLOAT16 = new Map([
   ["ARROW:extension:name", "lance.bfloat16"],
   ["ARROW:extension:metadata", ""],
@@ -44,11 +42,20 @@ const COLUMNS: [arrow.Field, unknown[]][] = [
     [[1, 2, 3, 4], null],
   ],
   [
-    new arrow.Field("bfloats", new arrow.FixedSizeList(2, item(new arrow.FixedSizeBinary(2), BFLOAT16)), true),
+    new arrow.Field(
+      "bfloats",
+      new arrow.FixedSizeList(2, item(new arrow.FixedSizeBinary(2), BFLOAT16)),
+      true,
+    ),
     [[Uint8Array.of(1, 2), Uint8Array.of(3, 4)], null],
   ],
   [
-    new arrow.Field("choice", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), true, extension("some.choice", "c")),
+    new arrow.Field(
+      "choice",
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+      true,
+      extension("some.choice", "c"),
+    ),
     ["a", null],
   ],
   [
@@ -61,7 +68,12 @@ const COLUMNS: [arrow.Field, unknown[]][] = [
     [{ inner: 1 }, { inner: null }],
   ],
   [
-    new arrow.Field("words", new arrow.List(item(new arrow.Utf8(), extension("some.word"))), true, extension("some.words", "")),
+    new arrow.Field(
+      "words",
+      new arrow.List(item(new arrow.Utf8(), extension("some.word"))),
+      true,
+      extension("some.words", ""),
+    ),
     [["a"], null],
   ],
 ];
@@ -76,7 +88,8 @@ describe.each(VERSIONS)("version %s", (version) => {
   it("extension types on every kind of storage", async () => {
     const tableOf = (withMetadata: boolean) => {
       const fields = COLUMNS.map(
-        ([{ name, type, metadata }]) => new arrow.Field(name, type, true, withMetadata ? metadata : undefined),
+        ([{ name, type, metadata }]) =>
+          new arrow.Field(name, type, true, withMetadata ? metadata : undefined),
       );
       const columns = COLUMNS.map(([{ name, type }, values]) => [name, arrow.vectorFromArray(values, type)]);
       return new arrow.Table(new arrow.Schema(fields), Object.fromEntries(columns));

@@ -5,30 +5,19 @@
 
 import { tableToIPC } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { type Connection, connect, type Table } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NamespaceError } from "tiltyard";
+import type { Table } from "tiltyard-reference/session.js";
+import { describe, expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf, seedOf } from "../support/effort.js";
 import { filterTable, filterTexts } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const TABLES = 4;
 const FILTERS = runsOf("FILTERS", 800);
 const ROWS = 150;
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root);
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
-});
+const { root, namespace, connection } = await openBothEngines();
 
 /** A table without rows may have no column. */
 const idsOf = (rows: { getChild(name: "id"): Iterable<number> | null }): string =>

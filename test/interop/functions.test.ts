@@ -4,12 +4,20 @@
  */
 
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { type Connection, connect, type arrow.Table as TheirTable } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NamespaceError } from "tiltyard";
+import type { Table as TheirTable } from "tiltyard-reference/session.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  binaries,
+  float32s,
+  float64s,
+  int32s,
+  largeBinaries,
+  uint64s,
+  utf8s,
+} from "../support/arrowColumns.js";
+import { openBothEngines } from "../support/bothEngines.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { binaries, float32s, float64s, int32s, largeBinaries, uint64s, utf8s } from "../support/arrowColumns.js";
 
 const bytes = (...values: number[]) => Uint8Array.of(...values);
 const list = new arrow.List(new arrow.Field("item", new arrow.Int32(), true));
@@ -35,7 +43,10 @@ const rows = new arrow.Table({
     [0, 1_583_650_800_123, null, -86_400_001, 951_782_400_000, 4_102_444_799_999],
     new arrow.TimestampMillisecond("America/New_York"),
   ),
-  dic: arrow.vectorFromArray(["a", "b", null, "a", "", "b"], new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
+  dic: arrow.vectorFromArray(
+    ["a", "b", null, "a", "", "b"],
+    new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
+  ),
   du: arrow.vectorFromArray([0n, 1n, null, -86_400_001n, 3_600_000n, 999n], new arrow.DurationMillisecond()),
   d: arrow.vectorFromArray(
     [0, 18_000, null, -1, 11_016, 2].map((day) => (day === null ? null : new Date(day * 86_400_000))),
@@ -43,20 +54,11 @@ const rows = new arrow.Table({
   ),
 });
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
 let table: TheirTable;
+const { root, namespace, connection } = await openBothEngines();
 beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root);
   await reference.createTable(root, "t", arrow.tableToIPC(rows, "stream"));
   table = await connection.openTable("t");
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
 });
 
 interface Answer {

@@ -1,7 +1,7 @@
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { InvalidInputError } from "tiltyard";
 import { connect, rerankers, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 
 type VectorQuery = ReturnType<ReturnType<Table["query"]>["nearestTo"]>;
 
@@ -25,13 +25,12 @@ const unable = (): number => {
   throw new Error("no model");
 };
 
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let theirs: Table;
 let close: () => void;
 const id = ["t"];
 beforeAll(async () => {
-  const root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
   await namespace.createTable({ id }, rows);
   const { jobId } = await namespace.createTableIndex({ id, column: "body", indexType: "FTS" });
   await namespace.waitForJob({ jobId });
@@ -39,10 +38,7 @@ beforeAll(async () => {
   close = () => connection.close();
   theirs = await connection.openTable("t");
 });
-afterAll(async () => {
-  close();
-  await namespace.close();
-});
+afterAll(() => close());
 
 interface Found {
   readonly id: number;

@@ -6,14 +6,14 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { connect, Index, type arrow.Table as ReferenceTable } from "tiltyard-reference/session.js";
+import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { resolveIndexDirectory } from "../../src/table/fragments/fileLookup.js";
 import { branchRoot } from "../../src/table/refs/refs.js";
+import { int32s } from "../support/arrowColumns.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk, latestFile } from "../table/support.js";
-import { int32s } from "../support/arrowColumns.js";
 
 const id = ["t"];
 const MAKERS = ["us", "them"] as const;
@@ -36,7 +36,10 @@ const KINDS = {
     fileVersion: "2.2",
     field: new arrow.Field(
       "b",
-      new arrow.Struct([new arrow.Field("data", new arrow.LargeBinary(), true), new arrow.Field("uri", new arrow.Utf8(), true)]),
+      new arrow.Struct([
+        new arrow.Field("data", new arrow.LargeBinary(), true),
+        new arrow.Field("uri", new arrow.Utf8(), true),
+      ]),
       true,
       new Map([["ARROW:extension:name", "lance.blob.v2"]]),
     ),

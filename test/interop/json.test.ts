@@ -4,49 +4,38 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import {
-  CorruptFileError,
-  DirectoryNamespace,
-  InvalidInputError,
-  TableSchemaValidationError,
-} from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CorruptFileError, InvalidInputError, TableSchemaValidationError } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import { JSONB_LAYOUT } from "../../src/arrow/columns/column.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { readPageBuffers } from "../file/pageBuffers.js";
+import { sharedDirectory } from "../support/fixtures.js";
+import { FILE_VERSIONS, sharedNamespaces } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
-const VERSIONS = ["2.0", "2.1", "2.2"] as const;
 const JSON_TEXT = new Map([["ARROW:extension:name", "arrow.json"]]);
 const JSON_BINARY = new Map([["ARROW:extension:name", "lance.json"]]);
 
-let root: string;
+const root = sharedDirectory();
 let tableCount = 0;
 const freshName = () => `j${tableCount++}`;
-let namespaces: Map<string, DirectoryNamespace>;
-const namespace = (version = "2.2"): DirectoryNamespace => namespaces.get(version)!;
+const namespaces = sharedNamespaces(root);
+const namespace = namespaces["2.2"];
 
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = new Map(
-    VERSIONS.map((dataStorageVersion) => [
-      dataStorageVersion,
-      new DirectoryNamespace({ root, durability: "none", dataStorageVersion }),
-    ]),
-  );
-});
-afterAll(() => Promise.all(Array.from(namespaces.values(), (each) => each.close())));
-
-function columnOf(values: unknown[], type: arrow.DataType = new arrow.Utf8(), metadata = JSON_TEXT): arrow.Table {
+function columnOf(
+  values: unknown[],
+  type: arrow.DataType = new arrow.Utf8(),
+  metadata = JSON_TEXT,
+): arrow.Table {
   const field = new arrow.Field("j", type, true, metadata);
   return new arrow.Table(new arrow.Schema([field]), { j: arrow.vectorFromArray(values, type) });
 }
 
-const readHere = async (name: string): Promise<arrow.Table> => namespace().table([name]).scan().toArrow();
-const readThere = async (name: string): Promise<arrow.Table> => arrow.tableFromIPC(await reference.readTable(root, name));
+const readHere = async (name: string): Promise<arrow.Table> => namespace.table([name]).scan().toArrow();
+const readThere = async (name: string): Promise<arrow.Table> =>
+  arrow.tableFromIPC(await reference.readTable(root, name));
 
 /** Values in the first page of a table's only file, in hex. */
 async function storedValues(name: string): Promise<string[]> {
@@ -79,7 +68,7 @@ const SAMPLES = [
   "{}",
 ];
 
-it.each(VERSIONS)("any JSON is the same bytes here and there, version %s", async (version) => {
+it.each(FILE_VERSIONS)("any JSON is the same bytes here and there, version %s", async (version) => {
   const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
   console.info(`json ${version}: seed ${seed}`);
   const json = fc.oneof(
@@ -91,7 +80,7 @@ it.each(VERSIONS)("any JSON is the same bytes here and there, version %s", async
   const values = [...SAMPLES, ...fc.sample(json, { seed, numRuns: 600 })];
   const rows = columnOf(values);
   const [ours, theirs] = [freshName(), freshName()];
-  await namespace(version).createTable({ id: [ours] }, rows);
+  await namespaces[version].createTable({ id: [ours] }, rows);
   await reference.createTable(root, theirs, arrow.tableToIPC(rows), { dataStorageVersion: version });
   expect(await storedValues(ours)).toEqual(await storedValues(theirs));
   const expected = await readThere(theirs);
@@ -107,17 +96,19 @@ it("is nested as anything else, and appended by turns", async () => {
     new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true, JSON_TEXT)), true),
   ]);
   const rows = [{ j: '{"a":1}', l: ["1", null, "[2]"] }, null, { j: null, l: [] }, { j: "0", l: null }];
-  const table = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), { s: arrow.vectorFromArray(rows, type) });
+  const table = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), {
+    s: arrow.vectorFromArray(rows, type),
+  });
   const [ours, theirs] = [freshName(), freshName()];
-  await namespace().createTable({ id: [ours] }, table);
+  await namespace.createTable({ id: [ours] }, table);
   await reference.createTable(root, theirs, arrow.tableToIPC(table));
   for (const name of [ours, theirs]) {
     await reference.appendTable(root, name, arrow.tableToIPC(table));
-    await namespace().insertIntoTable({ id: [name] }, table);
+    await namespace.insertIntoTable({ id: [name] }, table);
     const all = table.concat(table, table);
     compareTables(all, await readThere(name));
     compareTables(all, await readHere(name));
-    const picked = await namespace().table([name]).take([9, 0], ["s.j"]);
+    const picked = await namespace.table([name]).take([9, 0], ["s.j"]);
     expect([...picked.getChildAt(0)!]).toEqual(
       [null, '{"a":1}'].map((text, row) => (row === 0 ? null : text)),
     );
@@ -138,10 +129,10 @@ describe("appends", () => {
   it.each(appends)("%s", async (_, onto, rows, taken) => {
     const [ours, theirs] = [freshName(), freshName()];
     const first = columnOf(['{"k":1}'], new arrow.Utf8(), onto === "json" ? JSON_TEXT : new Map());
-    await namespace().createTable({ id: [ours] }, first);
+    await namespace.createTable({ id: [ours] }, first);
     await reference.createTable(root, theirs, arrow.tableToIPC(first));
     const there = () => reference.appendTable(root, theirs, arrow.tableToIPC(rows));
-    const here = () => namespace().insertIntoTable({ id: [ours] }, rows);
+    const here = () => namespace.insertIntoTable({ id: [ours] }, rows);
     if (taken) {
       await there();
       await here();
@@ -155,26 +146,27 @@ describe("appends", () => {
 
   it("of JSONB onto text are refused, where the reference takes its bytes for characters", async () => {
     const name = freshName();
-    await namespace().createTable({ id: [name] }, columnOf(["a"], new arrow.Utf8(), new Map()));
+    await namespace.createTable({ id: [name] }, columnOf(["a"], new arrow.Utf8(), new Map()));
     const rows = columnOf(jsonb, new arrow.LargeBinary(), JSON_BINARY);
-    await expect(namespace().insertIntoTable({ id: [name] }, rows)).rejects.toThrow(
-      TableSchemaValidationError,
-    );
+    await expect(namespace.insertIntoTable({ id: [name] }, rows)).rejects.toThrow(TableSchemaValidationError);
   });
 
   it("of what is no JSON leave nothing behind", async () => {
     const name = freshName();
-    await namespace().createTable({ id: [name] }, columnOf(["1"]));
+    await namespace.createTable({ id: [name] }, columnOf(["1"]));
     const files = readdirSync(join(root, `${name}.lance`, "data"));
     const text = columnOf(["1", "{"], new arrow.Utf8(), new Map());
-    await expect(namespace().insertIntoTable({ id: [name] }, text)).rejects.toThrow(InvalidInputError);
-    for (const rows of [columnOf(["1", "{"]), columnOf([Buffer.of(0xff)], new arrow.LargeBinary(), JSON_BINARY)]) {
-      await expect(namespace().insertIntoTable({ id: [name] }, rows)).rejects.toThrow(InvalidInputError);
-      await expect(namespace().createTable({ id: ["none"] }, rows)).rejects.toThrow(InvalidInputError);
+    await expect(namespace.insertIntoTable({ id: [name] }, text)).rejects.toThrow(InvalidInputError);
+    for (const rows of [
+      columnOf(["1", "{"]),
+      columnOf([Buffer.of(0xff)], new arrow.LargeBinary(), JSON_BINARY),
+    ]) {
+      await expect(namespace.insertIntoTable({ id: [name] }, rows)).rejects.toThrow(InvalidInputError);
+      await expect(namespace.createTable({ id: ["none"] }, rows)).rejects.toThrow(InvalidInputError);
     }
     expect(readdirSync(join(root, `${name}.lance`, "data"))).toEqual(files);
-    expect(await namespace().table(["none"]).exists()).toBe(false);
-    expect(await namespace().table([name]).version()).toBe(1);
+    expect(await namespace.table(["none"]).exists()).toBe(false);
+    expect(await namespace.table([name]).version()).toBe(1);
   });
 });
 
@@ -189,9 +181,12 @@ it("is refused where a file holds bytes that are none", async () => {
 });
 
 it("names that say JSON, on types that hold none, are names only", async () => {
-  for (const rows of [columnOf([1, null], new arrow.Int32()), columnOf(["no", null], new arrow.Utf8(), JSON_BINARY)]) {
+  for (const rows of [
+    columnOf([1, null], new arrow.Int32()),
+    columnOf(["no", null], new arrow.Utf8(), JSON_BINARY),
+  ]) {
     const [ours, theirs] = [freshName(), freshName()];
-    await namespace().createTable({ id: [ours] }, rows);
+    await namespace.createTable({ id: [ours] }, rows);
     await reference.createTable(root, theirs, arrow.tableToIPC(rows));
     for (const name of [ours, theirs]) compareTables(rows, await readHere(name));
     compareTables(rows, await readThere(ours));

@@ -8,6 +8,7 @@
 import { type Data, Field, makeData, RecordBatch, Schema, Struct, Table } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { strideOf } from "../support/effort.js";
+import { sharedDirectory } from "../support/fixtures.js";
 import {
   makeStrings,
   makeTable,
@@ -21,13 +22,12 @@ import {
 } from "../support/generators.js";
 import {
   canBeSent,
-  closeAll,
   type Direction,
   exchangeColumns,
   FILE_VERSIONS,
   type FileVersion,
-  namespacesOf,
   refuseColumns,
+  sharedNamespaces,
 } from "../support/interop.js";
 import {
   LEAF_TYPES,
@@ -41,7 +41,6 @@ import {
   type Nesting,
   withValidStructs,
 } from "../support/nestedGenerators.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const FEWEST_CELLS = 1_500;
 /** Only each STRIDE-th group of cells runs. */
@@ -53,16 +52,11 @@ let groups = 0;
 /** True if the next group of cells runs. */
 const isDealt = (): boolean => groups++ % STRIDE === 0;
 
-let root: string;
-let namespaces: ReturnType<typeof namespacesOf>;
+const root = sharedDirectory();
+const namespaces = sharedNamespaces(root);
 const tally = { right: 0, refused: 0, faults: new Map<string, string[]>() };
 
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = namespacesOf(root);
-});
 afterAll(async () => {
-  await closeAll(namespaces);
   const faults = [...tally.faults.values()].flat().length;
   console.info(
     `matrix: ${tally.right + tally.refused + faults} cells: ${tally.right} right in both engines, ` +

@@ -1,11 +1,10 @@
 import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
 import { connect } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { expect, it } from "vitest";
 import { int32s } from "../support/arrowColumns.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { reference } from "../support/reference.js";
 
 const field = (name: string, type: arrow.DataType, nullable = true) => new arrow.Field(name, type, nullable);
 const point = new arrow.Struct([field("x", new arrow.Float64()), field("y", new arrow.Utf8())]);
@@ -61,13 +60,8 @@ const theirs = createRequire(createRequire(import.meta.url).resolve("tiltyard-re
   "apache-arrow",
 );
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 const rowsOf = (type: arrow.DataType, keys: readonly unknown[], first: number): arrow.Table =>
   new arrow.Table({

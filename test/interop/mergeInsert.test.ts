@@ -6,13 +6,12 @@
 import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { type Connection, connect } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NamespaceError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
+import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { int32s } from "../support/arrowColumns.js";
 
 type Value = number | bigint | string | boolean | Uint8Array | null;
 
@@ -127,18 +126,7 @@ function tableOf(types: Types, rows: readonly Row[], names: readonly Name[] = NA
   ]);
 }
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root);
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
-});
+const { root, namespace, connection } = await openBothEngines();
 
 /** Updated, inserted and deleted rows; null if the merge is refused. */
 type Counts = readonly number[] | null;
@@ -234,7 +222,9 @@ describe("merges", () => {
           if (counts[0] === null) expect(await namespace.table(first).version()).toBe(before);
           else done++;
         }
-        expect(textsOf(arrow.tableFromIPC(await reference.readTable(root, first)))).toEqual(await rowsOf(first));
+        expect(textsOf(arrow.tableFromIPC(await reference.readTable(root, first)))).toEqual(
+          await rowsOf(first),
+        );
       }),
       { numRuns: runsOf("MERGE_PAIRS", 60) },
     );

@@ -4,21 +4,15 @@
  */
 
 import { Field, List, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { buildIndex, foundHere, foundThere, withReference } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { int32s } from "../support/arrowColumns.js";
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 const ROWS = 100;
 const ids = Array.from({ length: ROWS }, (_, id) => id);

@@ -1,14 +1,10 @@
 /** Nested columns beyond matrix.test.ts: arbitrary nestings, wide values, many pages, parts, refused rows. */
 
 import * as arrow from "apache-arrow";
-import {
-  DirectoryNamespace,
-  TableColumnNotFoundError,
-  TableSchemaValidationError,
-  UnsupportedError,
-} from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TableColumnNotFoundError, TableSchemaValidationError, UnsupportedError } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import { runsOf } from "../support/effort.js";
+import { sharedDirectory } from "../support/fixtures.js";
 import { makeColumn } from "../support/generators.js";
 import * as interop from "../support/interop.js";
 import {
@@ -23,26 +19,14 @@ import {
   struct,
 } from "../support/nestedGenerators.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const VERSIONS = ["2.1", "2.2"] as const;
 type Version = (typeof VERSIONS)[number];
 
-let root: string;
-let namespaces: Record<Version, DirectoryNamespace>;
+const root = sharedDirectory();
+const namespaces = interop.sharedNamespaces(root);
 let tableCount = 0;
 const freshName = () => `t${tableCount++}`;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = {
-    "2.1": new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.1" }),
-    "2.2": new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" }),
-  };
-});
-afterAll(async () => {
-  await Promise.all(Object.values(namespaces).map((namespace) => namespace.close()));
-});
 
 async function writeThere(spec: NestedTableSpec, version: Version): Promise<void> {
   const rows = makeNestedTable(spec);

@@ -3,9 +3,10 @@
  */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace, TableSchemaValidationError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TableSchemaValidationError } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import { runsOf } from "../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { exchangeTables } from "../support/interop.js";
 import {
   leaf,
@@ -18,18 +19,12 @@ import {
   withValidStructs,
 } from "../support/nestedGenerators.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
-let root: string;
-let namespace: DirectoryNamespace;
 let tableCount = 0;
 const freshName = () => `t${tableCount++}`;
 
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.0" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root, dataStorageVersion: "2.0" });
 
 async function writeThere(spec: NestedTableSpec): Promise<void> {
   const name = freshName();

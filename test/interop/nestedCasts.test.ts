@@ -3,19 +3,28 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { NamespaceError } from "tiltyard";
+import { expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { int32s } from "../support/arrowColumns.js";
 
 const listOf = (item: arrow.DataType) => new arrow.List(new arrow.Field("item", item, true));
-const sizedOf = (size: number, item: arrow.DataType) => new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
-const POINT = new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), true)]);
-const ENTRY = new arrow.Struct([new arrow.Field("key", new arrow.Utf8(), false), new arrow.Field("value", new arrow.Int32(), true)]);
-const MAP = new arrow.Map_(new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]);
+const sizedOf = (size: number, item: arrow.DataType) =>
+  new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
+const POINT = new arrow.Struct([
+  new arrow.Field("a", new arrow.Int32(), true),
+  new arrow.Field("b", new arrow.Utf8(), true),
+]);
+const ENTRY = new arrow.Struct([
+  new arrow.Field("key", new arrow.Utf8(), false),
+  new arrow.Field("value", new arrow.Int32(), true),
+]);
+const MAP = new arrow.Map_(
+  new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0],
+);
 
 const field = (name: string, type: string | object, nullable = true) => ({
   name,
@@ -42,7 +51,11 @@ const cases: Record<string, [type: arrow.DataType, change: Change, outcome: Outc
     cast("c", { type: "large_list", fields: [field("item", "int32")] }),
     "same",
   ],
-  "items of another name": [listOf(new arrow.Int32()), cast("c", jsonList(field("element", "int32"))), "same"],
+  "items of another name": [
+    listOf(new arrow.Int32()),
+    cast("c", jsonList(field("element", "int32"))),
+    "same",
+  ],
   "items that are null made non-nullable": [
     listOf(new arrow.Int32()),
     cast("c", jsonList(field("item", "int32", false))),
@@ -61,7 +74,11 @@ const cases: Record<string, [type: arrow.DataType, change: Change, outcome: Outc
   "lists in lists": [listOf(listOf(new arrow.Int32())), cast("c.item.item", { type: "int64" }), "same"],
   "members of listed structs": [listOf(POINT), cast("c.item.a", { type: "int64" }), "same"],
   "vectors of wider items": [sizedOf(2, new arrow.Float32()), cast("c", jsonSized(2, "double")), "same"],
-  "vectors of narrower items": [sizedOf(2, new arrow.Float32()), cast("c", jsonSized(2, "halffloat")), "same"],
+  "vectors of narrower items": [
+    sizedOf(2, new arrow.Float32()),
+    cast("c", jsonSized(2, "halffloat")),
+    "same",
+  ],
   "vectors of another size": [
     sizedOf(2, new arrow.Float32()),
     cast("c", jsonSized(3, "float")),
@@ -94,7 +111,11 @@ const cases: Record<string, [type: arrow.DataType, change: Change, outcome: Outc
   ],
   // The reference then has no map any more.
   "maps without values": [MAP, { drop: ["c.entries.value"] }, "only they: Unsupported"],
-  "items by another name": [listOf(new arrow.Int32()), { alter: [{ path: "c.item", rename: "element" }] }, "same"],
+  "items by another name": [
+    listOf(new arrow.Int32()),
+    { alter: [{ path: "c.item", rename: "element" }] },
+    "same",
+  ],
   "lists without items": [listOf(new arrow.Int32()), { drop: ["c.item"] }, "same"],
   "items made non-nullable": [
     listOf(new arrow.Int32()),
@@ -114,14 +135,9 @@ const cases: Record<string, [type: arrow.DataType, change: Change, outcome: Outc
   ],
 };
 
-let root: string;
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
 
 async function twins(rows: arrow.Table): Promise<[Side, Side]> {
   const name = `t${tables++}`;
@@ -132,7 +148,10 @@ async function twins(rows: arrow.Table): Promise<[Side, Side]> {
 }
 
 it.each(Object.entries(cases))("%s", async (name, [type, change, outcome]) => {
-  const schema = new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true), new arrow.Field("c", type, true)]);
+  const schema = new arrow.Schema([
+    new arrow.Field("id", new arrow.Int32(), true),
+    new arrow.Field("c", type, true),
+  ]);
   const [ours, theirs] = await twins(rowsOf(schema, 0, 14, "2.2"));
   const before = await directorySnapshot(join(root, `${ours.name}.lance`));
   const ofError = (error: unknown) => {

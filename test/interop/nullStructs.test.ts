@@ -5,9 +5,11 @@
 import * as arrow from "apache-arrow";
 import type { IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
+import { sharedDirectory } from "../support/fixtures.js";
 import { withReference } from "../support/indexedTable.js";
-import { closeAll, namespacesOf } from "../support/interop.js";
+import { sharedNamespaces } from "../support/interop.js";
 import {
   existsIn,
   leaf,
@@ -17,20 +19,12 @@ import {
   someNode,
 } from "../support/nestedGenerators.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { int32s } from "../support/arrowColumns.js";
 
 const VERSIONS = ["2.1", "2.2"] as const;
 
-let root: string;
-let namespaces: ReturnType<typeof namespacesOf>;
+const root = sharedDirectory();
+const namespaces = sharedNamespaces(root);
 let tableCount = 0;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = namespacesOf(root);
-});
-afterAll(() => closeAll(namespaces));
 
 /** Leaves with different encodings. */
 const TYPES = ["int32", "bool", "utf8", "vectorFloat32", "fixedSizeBinary200", "dictionary"] as const;
@@ -52,7 +46,9 @@ describe.each(VERSIONS)("the values in null structs of version %s", (version) =>
       if (!existsIn(version, column)) continue;
       const rows = makeNestedTable({ columns: [column], rowCount: 60, seed: 7 });
       const name = `shape${tableCount++}`;
-      await reference.createTable(root, `${name}_there`, arrow.tableToIPC(rows), { dataStorageVersion: version });
+      await reference.createTable(root, `${name}_there`, arrow.tableToIPC(rows), {
+        dataStorageVersion: version,
+      });
       await namespaces[version].createTable({ id: [name] }, rows);
       const there = shownPaths(await reference.readTable(root, `${name}_there`));
       const here = shownPaths(await reference.readTable(root, name));
@@ -74,7 +70,12 @@ function shownPaths(ipc: Uint8Array): Set<string> {
   return shown;
 }
 
-function noteShown(data: arrow.Data, isThere: (index: number) => boolean, path: string, shown: Set<string>): void {
+function noteShown(
+  data: arrow.Data,
+  isThere: (index: number) => boolean,
+  path: string,
+  shown: Set<string>,
+): void {
   const isValid = (index: number): boolean => data.nullCount === 0 || data.getValid(index);
   for (let index = 0; index < data.length; index++) if (!isThere(index) && isValid(index)) shown.add(path);
   const { type, children } = data;

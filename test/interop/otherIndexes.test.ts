@@ -3,25 +3,27 @@
  * them what it finds without an index.
  */
 
-import { Field, FixedSizeList, Float32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  vectorFromArray,
+} from "apache-arrow";
 import { Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { int32s, utf8s } from "../support/arrowColumns.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { withReference } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { int32s, utf8s } from "../support/arrowColumns.js";
 
 const DIMENSION = 8;
 const ROWS = 400;
 const WORDS = ["apple", "banana", "cherry", "damson", "elder"];
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 const vectorOf = (id: number): number[] =>
   Array.from({ length: DIMENSION }, (_, axis) => Math.sin((id + 1) * (axis + 1)));

@@ -1,19 +1,13 @@
 import { Field, Int32, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
-import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { CorruptFileError, UnsupportedError } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import { int32s, utf8s } from "../support/arrowColumns.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { compareTables, reference } from "../support/reference.js";
 
-let root: string;
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 const rows = new Table({ i: int32s([1, 2, null]) });
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
 
 async function failure(work: Promise<unknown>): Promise<UnsupportedError> {
   const error = await work.then(

@@ -2,24 +2,19 @@
 
 import { type Table as ArrowTable, type Field, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { type Connection, connect, type Table } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NamespaceError } from "tiltyard";
+import type { Table } from "tiltyard-reference/session.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf, seedOf } from "../support/effort.js";
 import { columnTexts, filterTable, filterTexts } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const QUERIES = runsOf("ORDERED_QUERIES", 300);
 
-let root: string;
-let namespace: DirectoryNamespace;
-let connection: Connection;
 const tables: Table[] = [];
+const { root, namespace, connection } = await openBothEngines();
 beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root);
   for (const index of [0, 1]) {
     await reference.createTable(root, `t${index}`, tableToIPC(filterTable(120, index + 21), "stream"), {
       stableRowIds: index === 1,
@@ -28,10 +23,6 @@ beforeAll(async () => {
     await reference.deleteRows(root, `t${index}`, "id % 7 = 3");
     tables.push(await connection.openTable(`t${index}`));
   }
-});
-afterAll(async () => {
-  connection.close();
-  await namespace.close();
 });
 
 interface Query {

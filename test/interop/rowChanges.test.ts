@@ -5,21 +5,16 @@
 
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NamespaceError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { float64s, int8s, int32s, utf8s } from "../support/arrowColumns.js";
 import { runsOf } from "../support/effort.js";
 import { filterTable, filterTexts } from "../support/filterTexts.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { float64s, int32s, int8s, utf8s } from "../support/arrowColumns.js";
 
-let root: string;
-let ns: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  ns = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => ns.close());
+const root = sharedDirectory();
+const ns = sharedNamespace({ root });
 
 type Statement =
   | { readonly kind: "delete"; readonly predicate: string }
@@ -149,7 +144,10 @@ describe("differ on purpose", () => {
         f64: float64s([0]),
         s: utf8s([""]),
         li: arrow.vectorFromArray([[1n]], new arrow.List(new arrow.Field("item", new arrow.Int64(), true))),
-        vec: arrow.vectorFromArray([[1, 2]], new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true))),
+        vec: arrow.vectorFromArray(
+          [[1, 2]],
+          new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
+        ),
       }),
     );
     const column = Object.keys(set).at(-1) as string;
@@ -162,7 +160,8 @@ describe("differ on purpose", () => {
       const version = await by(table, { kind: "update", set, where: undefined });
       if (version === null) expect("refused", who).toBe(expected);
       else {
-        const value = arrow.tableFromIPC(await reference.readTable(root, table))
+        const value = arrow
+          .tableFromIPC(await reference.readTable(root, table))
           .getChild(column)
           ?.get(0);
         expect(value?.toArray === undefined ? value : Array.from(value), who).toEqual(expected);
@@ -212,11 +211,17 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
 });
 
 describe("updates of structs and lists", () => {
-  const memberFields = [new arrow.Field("b", new arrow.Int32(), true), new arrow.Field("c", new arrow.Utf8(), true)];
+  const memberFields = [
+    new arrow.Field("b", new arrow.Int32(), true),
+    new arrow.Field("c", new arrow.Utf8(), true),
+  ];
   const rows = new arrow.Table({
     id: int32s([1, 2, 3]),
     a: arrow.vectorFromArray([{ b: 1, c: "x" }, null, { b: 3, c: null }], new arrow.Struct(memberFields)),
-    l: arrow.vectorFromArray([[1], [2, 3], null], new arrow.List(new arrow.Field("item", new arrow.Int32(), true))),
+    l: arrow.vectorFromArray(
+      [[1], [2, 3], null],
+      new arrow.List(new arrow.Field("item", new arrow.Int32(), true)),
+    ),
   });
 
   it.each<Readonly<Record<string, string>>>([

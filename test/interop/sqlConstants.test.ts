@@ -6,11 +6,11 @@
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, Int32, Schema } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "tiltyard";
+import { expect, it } from "vitest";
 import { rowsOf, Side } from "../support/columnChanges.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const BOTH = [
   "0",
@@ -178,13 +178,8 @@ const ONLY_THEY = ['"a"', "1; 2"];
 const ALL = [...BOTH, ...NEITHER, ...ONLY_THEY];
 const GROUP = 25;
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 it.each(
   Array.from(

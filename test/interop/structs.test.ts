@@ -1,8 +1,9 @@
 /** Packed structs and fixed-size lists of structs in both directions. */
 
 import { tableFromIPC } from "apache-arrow";
-import { DirectoryNamespace, TableSchemaValidationError, UnsupportedError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TableSchemaValidationError, UnsupportedError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { sharedDirectory } from "../support/fixtures.js";
 import { NULL_PATTERNS } from "../support/generators.js";
 import * as interop from "../support/interop.js";
 import {
@@ -19,27 +20,11 @@ import {
   withValidStructs,
 } from "../support/nestedGenerators.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
-const VERSIONS = ["2.0", "2.1", "2.2"] as const;
-let root: string;
-const namespaces = new Map<string, DirectoryNamespace>();
-const namespaceOf = (version: string) => namespaces.get(version) as DirectoryNamespace;
+const root = sharedDirectory();
+const namespaces = interop.sharedNamespaces(root);
 
-beforeAll(async () => {
-  root = await makeTempDir();
-  for (const dataStorageVersion of VERSIONS) {
-    namespaces.set(
-      dataStorageVersion,
-      new DirectoryNamespace({ root, durability: "none", dataStorageVersion }),
-    );
-  }
-});
-afterAll(async () => {
-  for (const namespace of namespaces.values()) await namespace.close();
-});
-
-describe.each(VERSIONS)("file version %s", (version) => {
+describe.each(interop.FILE_VERSIONS)("file version %s", (version) => {
   const nestings = NESTING_NAMES.filter(
     (name) => /packed|sized/i.test(name) && existsIn(version, NESTINGS[name](leaf("int32"), "none", "short")),
   );
@@ -51,9 +36,9 @@ describe.each(VERSIONS)("file version %s", (version) => {
         .filter((column) => existsIn(version, column));
       for (const rowCount of [40, 900]) {
         const rows = makeNestedTable({ columns, rowCount, seed: rowCount });
-        await interop.writeHere(namespaceOf(version), root, rows, version);
+        await interop.writeHere(namespaces[version], root, rows, version);
         // The reference cannot write packed structs of 2.0 without rows.
-        const fault = await interop.writeThere(namespaceOf(version), root, rows, version);
+        const fault = await interop.writeThere(namespaces[version], root, rows, version);
         if (version !== "2.0" || nulls !== "all") expect(fault).toBeUndefined();
       }
     }
@@ -66,8 +51,8 @@ describe("rows in part", () => {
     ["2.1", packed([leaf("int32"), leaf("int64")], "some")],
     ["2.2", packed([leaf("int32"), leaf("utf8")], "some")],
     ["2.2", sized(struct([leaf("int32", "some"), leaf("utf8", "some")], "some"), "some")],
-  ] as [string, NestedSpec][])("of version %s", async (version, column) => {
-    const namespace = namespaceOf(version);
+  ] as [interop.FileVersion, NestedSpec][])("of version %s", async (version, column) => {
+    const namespace = namespaces[version];
     const id = [`part_${version.replace(".", "_")}_${column.kind}`];
     const part = (seed: number) =>
       makeNestedTable({ columns: [column], rowCount: 20_000, seed, batchRows: 3_000 });
@@ -90,8 +75,8 @@ describe("rows in part", () => {
 
 describe("what cannot be stored is refused", () => {
   it("null members, members of other kinds, lists in older versions", async () => {
-    const create = (version: string, column: NestedSpec) =>
-      namespaceOf(version).createTable(
+    const create = (version: interop.FileVersion, column: NestedSpec) =>
+      namespaces[version].createTable(
         { id: ["refused"] },
         makeNestedTable({ columns: [column], rowCount: 20, seed: 1 }),
       );
@@ -101,13 +86,13 @@ describe("what cannot be stored is refused", () => {
       nulls: "none",
       members: [leaf("int32", "some")],
     };
-    for (const version of VERSIONS) {
+    for (const version of interop.FILE_VERSIONS) {
       await expect(create(version, nullMembers)).rejects.toThrow(TableSchemaValidationError);
       await expect(create(version, packed([leaf("bool")]))).rejects.toThrow(UnsupportedError);
     }
     await expect(create("2.1", packed([leaf("utf8")]))).rejects.toThrow(UnsupportedError);
     await expect(create("2.0", packed([leaf("utf8")]))).rejects.toThrow(UnsupportedError);
     await expect(create("2.1", sized(struct([leaf("int32")])))).rejects.toThrow(UnsupportedError);
-    expect((await namespaceOf("2.2").listTables({})).tables).not.toContain("refused");
+    expect((await namespaces["2.2"].listTables({})).tables).not.toContain("refused");
   });
 });

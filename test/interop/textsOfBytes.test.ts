@@ -9,9 +9,9 @@ import { Field, List, Table, tableFromIPC, Uint8, vectorFromArray } from "apache
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodeManifestFile, encodeManifestFile } from "../../src/table/versions/manifest.js";
+import { int32s } from "../support/arrowColumns.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { int32s } from "../support/arrowColumns.js";
 
 const TEXTS = Array.from({ length: 200 }, (_, id) =>
   id % 7 === 0 ? null : id % 5 === 0 ? "" : `text ${id}`,

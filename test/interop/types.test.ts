@@ -1,31 +1,18 @@
 /** Tables of every type that both engines append to and delete from; matrix.test.ts has single columns. */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedDirectory } from "../support/fixtures.js";
 import { allTypesSpec, makeIpc, makeTable, type TableSpec, tableSpecs } from "../support/generators.js";
-import { exchangeTables } from "../support/interop.js";
+import { exchangeTables, sharedNamespaces } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const VERSIONS = ["2.1", "2.2"] as const;
-type Version = (typeof VERSIONS)[number];
 
-let root: string;
-let namespaces: Record<Version, DirectoryNamespace>;
+const root = sharedDirectory();
+const namespaces = sharedNamespaces(root);
 let tableCount = 0;
 const freshName = () => `t${tableCount++}`;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = {
-    "2.1": new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.1" }),
-    "2.2": new DirectoryNamespace({ root, durability: "none" }),
-  };
-});
-afterAll(async () => {
-  await Promise.all(Object.values(namespaces).map((namespace) => namespace.close()));
-});
 
 describe.each(VERSIONS)("file version %s", (version) => {
   it("several fragments, appended by turns", async () => {

@@ -6,8 +6,8 @@
 import { Field, FixedSizeList, Float32, List, Table, vectorFromArray } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { openBothEngines } from "../support/bothEngines.js";
 import { int32s } from "../support/arrowColumns.js";
+import { openBothEngines } from "../support/bothEngines.js";
 
 const ROWS = 400;
 const DIMENSION = 8;

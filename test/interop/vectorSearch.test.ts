@@ -4,12 +4,12 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Table as ArrowTable, Field, List, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
 import { type Connection, connect, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { int32s } from "../support/arrowColumns.js";
+import { openBothEngines } from "../support/bothEngines.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 import {
   randomNumbers,
   randomVector,
@@ -18,20 +18,15 @@ import {
   vectorTable,
   vectorType,
 } from "../support/vectorTables.js";
-import { int32s } from "../support/arrowColumns.js";
 
 const DIMENSION = 9;
 const ITEMS: readonly TestItem[] = ["float16", "float32", "float64", "uint8"];
 
-let namespace: DirectoryNamespace;
-let connection: Connection;
 let server: Server;
 let remote: Connection;
 const tables = new Map<string, Table>();
+const { root, namespace, connection } = await openBothEngines();
 beforeAll(async () => {
-  const root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-  connection = await connect(root, { readConsistencyInterval: 0 });
   for (const [index, item] of ITEMS.entries()) {
     const rows = (count: number, seed: number, first: number) =>
       tableToIPC(vectorTable(item, DIMENSION, testRows(item, DIMENSION, count, seed, first)), "stream");
@@ -53,10 +48,8 @@ beforeAll(async () => {
   remote = await connect("db://tests", { apiKey: "any", hostOverride: `http://127.0.0.1:${port}` });
 });
 afterAll(async () => {
-  connection.close();
   remote.close();
   await new Promise((resolve) => server.close(resolve));
-  await namespace.close();
 });
 
 interface Question {

@@ -5,23 +5,18 @@
 
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { utf8s } from "../support/arrowColumns.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { allTypesSpec, makeTable, type TableSpec, tableSpecs } from "../support/generators.js";
 import { exchangeTables } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
-import { utf8s } from "../support/arrowColumns.js";
 
-let root: string;
-let namespace: DirectoryNamespace;
 let tableCount = 0;
 const freshName = () => `t${tableCount++}`;
 
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.0" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root, dataStorageVersion: "2.0" });
 
 describe("tables of 2.0", () => {
   it("take appends by turns", async () => {
@@ -97,14 +92,26 @@ describe("tables of 2.0", () => {
       Array.from({ length: count }, (_, row) => (row % 4 === 2 ? null : (row % 11) - 5));
     for (const count of [1, 5, 700]) {
       const expected = new arrow.Table({
-        few: arrow.vectorFromArray(words(count, 3, true), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
-        full: arrow.vectorFromArray(words(count, 128, false), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
-        wide: arrow.vectorFromArray(words(count, 500, true), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
+        few: arrow.vectorFromArray(
+          words(count, 3, true),
+          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
+        ),
+        full: arrow.vectorFromArray(
+          words(count, 128, false),
+          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
+        ),
+        wide: arrow.vectorFromArray(
+          words(count, 500, true),
+          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+        ),
         bytes: arrow.vectorFromArray(
           words(count, 9, true).map((word) => (word === null ? null : new TextEncoder().encode(word))),
           new arrow.Dictionary(new arrow.Binary(), new arrow.Uint16()),
         ),
-        numbers: arrow.vectorFromArray(numbers(count), new arrow.Dictionary(new arrow.Int32(), new arrow.Int16())),
+        numbers: arrow.vectorFromArray(
+          numbers(count),
+          new arrow.Dictionary(new arrow.Int32(), new arrow.Int16()),
+        ),
         nulls: arrow.vectorFromArray(
           Array.from({ length: count }, () => null),
           new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
@@ -127,7 +134,8 @@ describe("tables of 2.0", () => {
     );
     const schemes = ["zstd", "lz4", "fsst", "none"];
     const fields = schemes.map(
-      (scheme) => new arrow.Field(scheme, new arrow.Utf8(), true, new Map([["lance-encoding:compression", scheme]])),
+      (scheme) =>
+        new arrow.Field(scheme, new arrow.Utf8(), true, new Map([["lance-encoding:compression", scheme]])),
     );
     const columns = Object.fromEntries(schemes.map((scheme) => [scheme, utf8s(texts)]));
     const expected = new arrow.Table(new arrow.Schema(fields), columns);

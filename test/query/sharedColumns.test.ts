@@ -1,6 +1,5 @@
 /** A column that is wanted under many names, or inside others that are wanted, is read and decoded once. */
 
-import { rm } from "node:fs/promises";
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,11 +7,13 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { int32s, utf8s } from "../support/arrowColumns.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { sharedDirectory } from "../support/fixtures.js";
 
 const ROWS = 20_000;
 const ALIASES = 1500;
 
-let root: string;
+const root = sharedDirectory();
 let disk: CountingDisk;
 let namespace: DirectoryNamespace;
 
@@ -22,10 +23,7 @@ beforeAll(async () => {
   namespace = new DirectoryNamespace({ root, disk } as ConstructorParameters<typeof DirectoryNamespace>[0]);
   await namespace.createTable({ id: ["t"] }, nestedTable());
 });
-afterAll(async () => {
-  await namespace.close();
-  await rm(root, { recursive: true, force: true });
-});
+afterAll(() => namespace.close());
 
 /** `n`, `s.a` and `s.t.b`, of values that are packed in their pages. */
 function nestedTable(): arrow.Table {
@@ -38,7 +36,10 @@ function nestedTable(): arrow.Table {
   ] as never);
   const t = arrow.makeData({ type: inner, length: ROWS, nullCount: 0, children: [words.data[0]] });
   const s = arrow.makeData({ type: outer, length: ROWS, nullCount: 0, children: [numbers.data[0], t] });
-  const schema = new arrow.Schema([new arrow.Field("n", new arrow.Int32(), true), new arrow.Field("s", outer, true)]);
+  const schema = new arrow.Schema([
+    new arrow.Field("n", new arrow.Int32(), true),
+    new arrow.Field("s", outer, true),
+  ]);
   const data = arrow.makeData({
     type: new arrow.Struct(schema.fields),
     length: ROWS,

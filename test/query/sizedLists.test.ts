@@ -3,24 +3,19 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const ROWS = 60_000;
 const disk = countingDisk(new NodeDisk({ durability: "none" }));
 let root: string;
 let namespace: DirectoryNamespace;
 
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2", disk });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root, dataStorageVersion: "2.2", disk });
 
 /** Members that lie in different layouts, some of them null, in structs and lists that are null now and then. */
 function tableOf(dimension: number): arrow.Table {
@@ -46,12 +41,24 @@ function tableOf(dimension: number): arrow.Table {
     arrow.makeData({ type: new arrow.Utf8(), data: text, valueOffsets: offsets, length: count }),
   ];
   const names = ["plain", "sparse", "text"];
-  const item = new arrow.Struct(names.map((name, index) => new arrow.Field(name, members[index]!.type, true)));
-  const structs = arrow.makeData({ type: item, length: count, nullBitmap: bits(count, 13), children: members });
+  const item = new arrow.Struct(
+    names.map((name, index) => new arrow.Field(name, members[index]!.type, true)),
+  );
+  const structs = arrow.makeData({
+    type: item,
+    length: count,
+    nullBitmap: bits(count, 13),
+    children: members,
+  });
   const type = new arrow.FixedSizeList(dimension, new arrow.Field("item", item, true));
   const lists = arrow.makeData({ type, length: ROWS, nullBitmap: bits(ROWS, 17), child: structs });
   const schema = new arrow.Schema([new arrow.Field("lists", type, true)]);
-  const rows = arrow.makeData({ type: new arrow.Struct(schema.fields), length: ROWS, nullCount: 0, children: [lists] });
+  const rows = arrow.makeData({
+    type: new arrow.Struct(schema.fields),
+    length: ROWS,
+    nullCount: 0,
+    children: [lists],
+  });
   return new arrow.Table([new arrow.RecordBatch(schema, rows)]);
 }
 

@@ -25,10 +25,10 @@ import { type ReadOptions, readColumns } from "../../src/rows/readColumns.js";
 import { takeColumns } from "../../src/rows/takeColumns.js";
 import { type SingleFileOptions, type WrittenFile, writeColumns } from "../../src/rows/writeColumns.js";
 import { swapDataFile } from "../file/swapDataFile.js";
+import { bools, int32s, utf8s } from "../support/arrowColumns.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { bools, int32s, utf8s } from "../support/arrowColumns.js";
 
 const MIB = 2 ** 20;
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;

@@ -10,7 +10,6 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { SharedReadAhead, STREAMED } from "../../src/rows/readAhead.js";
 import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
 import { Random } from "../support/generators.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const MIB = 2 ** 20;
 const FRAGMENTS = 24;
@@ -24,7 +23,7 @@ const READERS = 40;
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-let root: string;
+const root = sharedDirectory();
 let disk: CountingDisk;
 let ns: DirectoryNamespace;
 
@@ -37,7 +36,6 @@ function fragment(seed: number): Table {
 }
 
 beforeAll(async () => {
-  root = await makeTempDir();
   await using writer = new DirectoryNamespace({ root, durability: "none" });
   await writer.createTable({ id: ["t"] }, fragment(0));
   for (let seed = 1; seed < FRAGMENTS; seed++) await writer.insertIntoTable({ id: ["t"] }, fragment(seed));

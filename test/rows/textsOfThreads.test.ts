@@ -19,8 +19,8 @@ import { columnsOfFile, openColumns } from "../../src/rows/openColumns.js";
 import { STREAMED } from "../../src/rows/readAhead.js";
 import { readColumns } from "../../src/rows/readColumns.js";
 import { writeColumns } from "../../src/rows/writeColumns.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { utf8s } from "../support/arrowColumns.js";
+import { makeTempDir } from "../support/tempDir.js";
 
 const ROWS = 60_000;
 const BATCH_ROWS = 1000;

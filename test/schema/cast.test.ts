@@ -20,12 +20,17 @@ function cast(values: arrow.Vector, to: arrow.DataType): arrow.Vector {
 }
 const listOf = (vector: arrow.Vector): unknown[] =>
   Array.from(vector, (value) =>
-    value !== null && typeof value === "object" && "toArray" in value ? Array.from(value as arrow.Vector) : value,
+    value !== null && typeof value === "object" && "toArray" in value
+      ? Array.from(value as arrow.Vector)
+      : value,
   );
 const vector = (type: arrow.DataType, values: readonly unknown[]): arrow.Vector =>
   arrow.vectorFromArray(values as never[], type as never);
 const words = (...values: bigint[]) =>
-  vectorOfData(new arrow.Decimal(2, 10, 128), new BigInt64Array(values.flatMap((value) => [value, value >> 63n])));
+  vectorOfData(
+    new arrow.Decimal(2, 10, 128),
+    new BigInt64Array(values.flatMap((value) => [value, value >> 63n])),
+  );
 function vectorOfData(type: arrow.DataType, array: BigInt64Array): arrow.Vector {
   const data = arrow.makeData({
     type: type as arrow.Decimal,
@@ -57,7 +62,13 @@ describe("casts keep values", () => {
       new arrow.Float32(),
       [Math.fround(0.1), Infinity, NaN, null],
     ],
-    ["double → half", new arrow.Float64(), [0.1, 65504, -0], new arrow.Float16(), [0.0999755859375, 65504, -0]],
+    [
+      "double → half",
+      new arrow.Float64(),
+      [0.1, 65504, -0],
+      new arrow.Float16(),
+      [0.0999755859375, 65504, -0],
+    ],
     ["half → double", new arrow.Float16(), [1.5, null], new arrow.Float64(), [1.5, null]],
     ["float → double", new arrow.Float32(), [1.5], new arrow.Float64(), [1.5]],
     ["string → large", new arrow.Utf8(), ["a", "", null, "é"], new arrow.LargeUtf8(), ["a", "", null, "é"]],
@@ -90,7 +101,13 @@ describe("casts keep values", () => {
       new arrow.Dictionary(new arrow.Int64(), new arrow.Int8()),
       [7n, null, 7n, 0n],
     ],
-    ["nulls → dictionary", new arrow.Utf8(), [null, null], new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), [null, null]],
+    [
+      "nulls → dictionary",
+      new arrow.Utf8(),
+      [null, null],
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
+      [null, null],
+    ],
     [
       "dictionary → other indices",
       new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
@@ -98,7 +115,13 @@ describe("casts keep values", () => {
       new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
       ["b", null, "a", "b"],
     ],
-    ["dictionary → large", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int16()), ["a", "b"], new arrow.LargeUtf8(), ["a", "b"]],
+    [
+      "dictionary → large",
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int16()),
+      ["a", "b"],
+      new arrow.LargeUtf8(),
+      ["a", "b"],
+    ],
     ["ms → us", new arrow.Timestamp(1, null), [5], new arrow.Timestamp(2, null), [5]],
     ["us → s", new arrow.Timestamp(2, null), [5000], new arrow.Timestamp(0, null), [5000]],
     ["timestamp → UTC", new arrow.Timestamp(1, null), [5], new arrow.Timestamp(1, "UTC"), [5]],
@@ -163,8 +186,14 @@ describe("casts keep values", () => {
   });
 
   it("members of structs and values of maps", () => {
-    const from = new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), true)]);
-    const to = new arrow.Struct([new arrow.Field("a", new arrow.Int64(), true), new arrow.Field("b", new arrow.LargeUtf8(), true)]);
+    const from = new arrow.Struct([
+      new arrow.Field("a", new arrow.Int32(), true),
+      new arrow.Field("b", new arrow.Utf8(), true),
+    ]);
+    const to = new arrow.Struct([
+      new arrow.Field("a", new arrow.Int64(), true),
+      new arrow.Field("b", new arrow.LargeUtf8(), true),
+    ]);
     const rows = [{ a: 1, b: "x" }, null, { a: null, b: null }];
     expect(Array.from(cast(vector(from, rows), to), (row) => row?.toJSON() ?? null)).toEqual([
       { a: 1n, b: "x" },
@@ -255,9 +284,18 @@ describe("types that do not go together", () => {
     [new arrow.Utf8(), new arrow.Dictionary(new arrow.Int32(), new arrow.Int32())],
     [struct, new arrow.Int32()],
     [struct, new arrow.Struct([new arrow.Field("b", new arrow.Int32(), true)])],
-    [struct, new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Int32(), true)])],
+    [
+      struct,
+      new arrow.Struct([
+        new arrow.Field("a", new arrow.Int32(), true),
+        new arrow.Field("b", new arrow.Int32(), true),
+      ]),
+    ],
     [new arrow.List(new arrow.Field("item", new arrow.Int32(), true)), new arrow.Int32()],
-    [new arrow.List(new arrow.Field("item", new arrow.Int32(), true)), new arrow.List(new arrow.Field("item", new arrow.Utf8(), true))],
+    [
+      new arrow.List(new arrow.Field("item", new arrow.Int32(), true)),
+      new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
+    ],
     [
       new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
       new arrow.FixedSizeList(3, new arrow.Field("item", new arrow.Float32(), true)),

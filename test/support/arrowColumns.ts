@@ -4,11 +4,11 @@ import * as arrow from "apache-arrow";
 
 const columnsOf =
   <T extends arrow.DataType>(type: T) =>
-  (values: Iterable<unknown> | number, valueOf = (row: number): unknown => row): arrow.Vector<T> =>
-    arrow.vectorFromArray(
-      typeof values === "number" ? Array.from({ length: values }, (_, row) => valueOf(row)) : values,
-      type,
-    );
+  (values: ArrayLike<unknown> | number, cellOf = (row: number): unknown => row): arrow.Vector<T> => {
+    const cells =
+      typeof values === "number" ? Array.from({ length: values }, (_, row) => cellOf(row)) : values;
+    return arrow.vectorFromArray(cells as unknown[], type as arrow.DataType) as arrow.Vector<T>;
+  };
 
 export const bools = columnsOf(new arrow.Bool());
 export const int8s = columnsOf(new arrow.Int8());

@@ -68,7 +68,11 @@ export function rowsOf(schema: arrow.Schema, first: number, count: number, versi
     const values = Array.from({ length: count }, (_, row) => sampleOf(type, first + row, nullable, version));
     return arrow.vectorFromArray(values as never[], type as never).data[0];
   });
-  const data = arrow.makeData({ type: new arrow.Struct(schema.fields), length: count, children: children as never });
+  const data = arrow.makeData({
+    type: new arrow.Struct(schema.fields),
+    length: count,
+    children: children as never,
+  });
   return new arrow.Table(schema, new arrow.RecordBatch(schema, data as never));
 }
 
@@ -182,7 +186,8 @@ export class Side {
       return (await reference.appendTable(root, name, arrow.tableToIPC(change.append), options)).version;
     }
     if ("overwrite" in change) {
-      return (await reference.overwriteTable(root, name, arrow.tableToIPC(change.overwrite), options)).version;
+      return (await reference.overwriteTable(root, name, arrow.tableToIPC(change.overwrite), options))
+        .version;
     }
     if ("restore" in change) {
       return (await reference.restoreTable(root, name, change.restore, options)).version;

@@ -55,7 +55,11 @@ export function compareTables(
 }
 
 /** Throws an error that names the first difference between two schemas. */
-export function compareSchemas(expected: arrow.Schema, actual: arrow.Schema, options: CompareOptions = {}): void {
+export function compareSchemas(
+  expected: arrow.Schema,
+  actual: arrow.Schema,
+  options: CompareOptions = {},
+): void {
   const left = describeSchema(expected, options);
   const right = describeSchema(actual, options);
   for (let i = 0; i < Math.max(left.length, right.length); i++) {
@@ -101,7 +105,11 @@ function show(value: unknown): string {
 }
 
 /** Slots that are invalid in `outer` count as invalid here too. */
-function canonicalize(type: arrow.DataType, chunks: readonly arrow.Data[], outer: Uint8Array | null): Canonical {
+function canonicalize(
+  type: arrow.DataType,
+  chunks: readonly arrow.Data[],
+  outer: Uint8Array | null,
+): Canonical {
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (arrow.DataType.isNull(type)) {
     return { length, valid: new Uint8Array(length), bytes: NO_BYTES, lengths: null, children: [] };
@@ -152,7 +160,11 @@ function exactly(data: arrow.Data, length: number): arrow.Data {
   return data.length === length ? data : data.slice(0, length);
 }
 
-function validBytes(chunks: readonly arrow.Data[], length: number, outer: Uint8Array | null): Uint8Array | null {
+function validBytes(
+  chunks: readonly arrow.Data[],
+  length: number,
+  outer: Uint8Array | null,
+): Uint8Array | null {
   if (outer === null && chunks.every((chunk) => chunk.nullCount === 0)) return null;
   const valid = outer === null ? new Uint8Array(length).fill(1) : outer.slice();
   let start = 0;
@@ -254,7 +266,11 @@ function validRanges(
   return ranges;
 }
 
-function canonicalizeVariable(chunks: readonly arrow.Data[], length: number, valid: Uint8Array | null): Canonical {
+function canonicalizeVariable(
+  chunks: readonly arrow.Data[],
+  length: number,
+  valid: Uint8Array | null,
+): Canonical {
   const lengths = new Float64Array(length);
   const pieces: Uint8Array[] = [];
   let start = 0;

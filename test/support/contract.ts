@@ -5,9 +5,9 @@ import * as arrow from "apache-arrow";
 import { type AuthorizeCall, DirectoryNamespace, type DirectoryNamespaceOptions } from "tiltyard";
 import type { RestHandlerOptions } from "tiltyard/rest";
 import { afterAll, expect, it } from "vitest";
+import { int32s, utf8s } from "./arrowColumns.js";
 import { type Answer, get, post, startRestServer } from "./restServer.js";
 import { makeTempDir } from "./tempDir.js";
-import { int32s, utf8s } from "./arrowColumns.js";
 
 export interface Contract extends AsyncDisposable {
   readonly url: string;

@@ -2,7 +2,7 @@
 
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import { bools, float32s, float64s, int32s, int64s, int8s, uint64s, utf8s } from "./arrowColumns.js";
+import { bools, float32s, float64s, int8s, int32s, int64s, uint64s, utf8s } from "./arrowColumns.js";
 
 const TEXTS = ["", "a", "A", "ab", "abc", "b%", "x_y", "é", "😀b", "Zebra", "it's", "10", "-2.5", "true"];
 const DAY = 86_400_000;
@@ -45,14 +45,29 @@ export function filterTable(rowCount: number, seed: number): arrow.Table {
     bo: bools(values([true, false])),
     s: utf8s(values(TEXTS)),
     Mixed: utf8s(values(TEXTS)),
-    dic: arrow.vectorFromArray(values(TEXTS.slice(0, 5)), new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
-    d32: arrow.vectorFromArray(values(TIMES.map((time) => new Date(Math.floor(time / DAY) * DAY))), new arrow.DateDay()),
+    dic: arrow.vectorFromArray(
+      values(TEXTS.slice(0, 5)),
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    ),
+    d32: arrow.vectorFromArray(
+      values(TIMES.map((time) => new Date(Math.floor(time / DAY) * DAY))),
+      new arrow.DateDay(),
+    ),
     ts: arrow.vectorFromArray(values(TIMES), new arrow.Timestamp(arrow.TimeUnit.MILLISECOND, null)),
     tz: arrow.vectorFromArray(values(TIMES), new arrow.Timestamp(arrow.TimeUnit.MICROSECOND, "UTC")),
-    tb: arrow.vectorFromArray(values(TIMES), new arrow.Timestamp(arrow.TimeUnit.MILLISECOND, "Europe/Berlin")),
+    tb: arrow.vectorFromArray(
+      values(TIMES),
+      new arrow.Timestamp(arrow.TimeUnit.MILLISECOND, "Europe/Berlin"),
+    ),
     dec: decimals(values([0, 150, -10, 12_345, 99_999_999])),
-    li: arrow.vectorFromArray(items([1n, 2n, 3n, -1n]), new arrow.List(new arrow.Field("item", new arrow.Int64(), true))),
-    lt: arrow.vectorFromArray(items(TEXTS.slice(0, 5)), new arrow.List(new arrow.Field("item", new arrow.Utf8(), true))),
+    li: arrow.vectorFromArray(
+      items([1n, 2n, 3n, -1n]),
+      new arrow.List(new arrow.Field("item", new arrow.Int64(), true)),
+    ),
+    lt: arrow.vectorFromArray(
+      items(TEXTS.slice(0, 5)),
+      new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
+    ),
     vec: arrow.vectorFromArray(
       values([
         [1, 2],
@@ -76,7 +91,13 @@ function decimals(unscaled: readonly (number | null)[]) {
   }
   const type = new arrow.Decimal(2, 10, 128);
   return arrow.makeVector(
-    arrow.makeData({ type, length: unscaled.length, nullCount, nullBitmap, data: new Uint32Array(words.buffer) }),
+    arrow.makeData({
+      type,
+      length: unscaled.length,
+      nullCount,
+      nullBitmap,
+      data: new Uint32Array(words.buffer),
+    }),
   );
 }
 

@@ -4,9 +4,9 @@ import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { expect } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { int32s } from "./arrowColumns.js";
 import { directorySnapshot } from "./directorySnapshot.js";
 import { fileSystems, foldingDisk } from "./foldingDisk.js";
-import { int32s } from "./arrowColumns.js";
 
 /** Names of file systems: one without folding, and all with folding. */
 export const DISKS: readonly string[] = ["a plain disk", ...fileSystems.map(({ name }) => name)];

@@ -166,7 +166,10 @@ export function makeTable(spec: TableSpec): arrow.Table {
       length === column.length ? column : column.slice(start, length),
     );
     batches.push(
-      new arrow.RecordBatch(schema, arrow.makeData({ type: new arrow.Struct(schema.fields), length, nullCount: 0, children })),
+      new arrow.RecordBatch(
+        schema,
+        arrow.makeData({ type: new arrow.Struct(schema.fields), length, nullCount: 0, children }),
+      ),
     );
   }
   return new arrow.Table(schema, batches);
@@ -221,7 +224,12 @@ function buildColumn(
   }
   if (arrow.DataType.isUtf8(type) || arrow.DataType.isBinary(type)) {
     const { offsets, bytes } = makeVariable(shape, arrow.DataType.isUtf8(type), rowCount, random);
-    return arrow.makeData({ ...base, type: type as arrow.Binary, valueOffsets: Int32Array.from(offsets), data: bytes });
+    return arrow.makeData({
+      ...base,
+      type: type as arrow.Binary,
+      valueOffsets: Int32Array.from(offsets),
+      data: bytes,
+    });
   }
   if (arrow.DataType.isLargeUtf8(type) || arrow.DataType.isLargeBinary(type)) {
     const { offsets, bytes } = makeVariable(shape, arrow.DataType.isLargeUtf8(type), rowCount, random);
@@ -251,7 +259,13 @@ export function makeStrings(
   const large = arrow.DataType.isLargeUtf8(type) || arrow.DataType.isLargeBinary(type);
   const valueOffsets = large ? BigInt64Array.from([0, ...ends], BigInt) : Int32Array.from([0, ...ends]);
   const data = makeRandomString(text, ends[ends.length - 1], random);
-  return arrow.makeData({ type: type as arrow.Binary, length: lengths.length, ...validity, valueOffsets, data } as never);
+  return arrow.makeData({
+    type: type as arrow.Binary,
+    length: lengths.length,
+    ...validity,
+    valueOffsets,
+    data,
+  } as never);
 }
 
 function makeValidity(nulls: NullPattern, rowCount: number, random: Random) {
@@ -365,7 +379,13 @@ function reduceToDomain(type: arrow.DataType, bytes: Uint8Array): void {
 }
 
 /** The value of `row` in an ascending column. */
-function writeAscending(type: arrow.DataType, bytes: Uint8Array, row: number, rowCount: number, width: number) {
+function writeAscending(
+  type: arrow.DataType,
+  bytes: Uint8Array,
+  row: number,
+  rowCount: number,
+  width: number,
+) {
   const view = new DataView(bytes.buffer, row * width, width);
   if (arrow.DataType.isFloat(type)) {
     if (width === 2) view.setUint16(0, Math.floor((row * 0x7bff) / Math.max(1, rowCount)), true);

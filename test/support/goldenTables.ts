@@ -7,9 +7,9 @@
  */
 
 import * as arrow from "apache-arrow";
+import { bools } from "./arrowColumns.js";
 import type { ExactColumn } from "./exactJson.js";
 import { makeColumn, Random, type TypeName } from "./generators.js";
-import { bools } from "./arrowColumns.js";
 
 /** Contents of <name>.json. */
 export interface Golden {
@@ -118,7 +118,8 @@ interface GoldenColumn {
 }
 
 const item = (type: arrow.DataType) => new arrow.Field("item", type, true);
-const member = (name: string, type: arrow.DataType, nullable = false) => new arrow.Field(name, type, nullable);
+const member = (name: string, type: arrow.DataType, nullable = false) =>
+  new arrow.Field(name, type, nullable);
 const asked = (settings: Record<string, string>) =>
   Object.fromEntries(Object.entries(settings).map(([key, value]) => [`lance-encoding:${key}`, value]));
 
@@ -127,7 +128,10 @@ function column(
   values: readonly unknown[],
   settings: Record<string, string> = {},
 ): GoldenColumn {
-  return { data: arrow.vectorFromArray(values as never, type).data[0] as arrow.Data, metadata: asked(settings) };
+  return {
+    data: arrow.vectorFromArray(values as never, type).data[0] as arrow.Data,
+    metadata: asked(settings),
+  };
 }
 
 function generated(
@@ -223,7 +227,10 @@ const shortTexts: Column = () => ({
   ),
 });
 const largeTexts: Column = () => ({
-  text: column(new arrow.LargeUtf8(), holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"])),
+  text: column(
+    new arrow.LargeUtf8(),
+    holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"]),
+  ),
   binary: column(
     new arrow.LargeBinary(),
     holes(
@@ -253,7 +260,16 @@ const lists: Column = () => ({
     [],
     [[6]],
   ]),
-  texts: column(new arrow.List(item(new arrow.Utf8())), [["a"], [], null, ["b", null, ""], [], ["c", "d"], ["e"], []]),
+  texts: column(new arrow.List(item(new arrow.Utf8())), [
+    ["a"],
+    [],
+    null,
+    ["b", null, ""],
+    [],
+    ["c", "d"],
+    ["e"],
+    [],
+  ]),
 });
 const arrowDictionary: Column = () => {
   const values = holes(
@@ -507,7 +523,9 @@ const CASES_2_1: readonly Case[] = [
   [
     "zstd_full_zip",
     ["zstd, full-zip"],
-    () => ({ text: column(new arrow.Utf8(), ["short", null, "a long text of no interest ".repeat(1300), ""]) }),
+    () => ({
+      text: column(new arrow.Utf8(), ["short", null, "a long text of no interest ".repeat(1300), ""]),
+    }),
   ],
   [
     "byte_stream_split",
@@ -587,7 +605,14 @@ const CASES_2_1: readonly Case[] = [
             rows(6, () => noise(random, 280)),
           ),
         ),
-        list: column(new arrow.List(item(new arrow.Utf8())), [[long(), null, ""], null, [], [long()], ["x", "y"], []]),
+        list: column(new arrow.List(item(new arrow.Utf8())), [
+          [long(), null, ""],
+          null,
+          [],
+          [long()],
+          ["x", "y"],
+          [],
+        ]),
       };
     },
   ],
@@ -634,7 +659,12 @@ const CASES_2_1: readonly Case[] = [
       ),
       list: column(
         new arrow.List(
-          item(new arrow.Struct([member("x", new arrow.Int32(), true), member("l", new arrow.List(item(new arrow.Utf8())), true)])),
+          item(
+            new arrow.Struct([
+              member("x", new arrow.Int32(), true),
+              member("l", new arrow.List(item(new arrow.Utf8())), true),
+            ]),
+          ),
         ),
         [
           [{ x: 1, l: ["a"] }, null, { x: null, l: [] }],
@@ -769,12 +799,10 @@ const ONLY_2_2: readonly Case[] = [
     "fixed_size_list_of_struct",
     [],
     () => ({
-      pairs: column(new arrow.FixedSizeList(2, item(new arrow.Struct([member("x", new arrow.Int32(), true)]))), [
-        [{ x: 1 }, { x: 2 }],
-        null,
-        [null, { x: null }],
-        [{ x: 7 }, { x: 8 }],
-      ]),
+      pairs: column(
+        new arrow.FixedSizeList(2, item(new arrow.Struct([member("x", new arrow.Int32(), true)]))),
+        [[{ x: 1 }, { x: 2 }], null, [null, { x: null }], [{ x: 7 }, { x: 8 }]],
+      ),
     }),
   ],
   [
@@ -782,7 +810,10 @@ const ONLY_2_2: readonly Case[] = [
     ["blob v2"],
     () => {
       const random = new Random(4);
-      const type = new arrow.Struct([member("data", new arrow.LargeBinary(), true), member("uri", new arrow.Utf8(), true)]);
+      const type = new arrow.Struct([
+        member("data", new arrow.LargeBinary(), true),
+        member("uri", new arrow.Utf8(), true),
+      ]);
       const values = [noise(random, 5), null, noise(random, 300), new Uint8Array(0)];
       return {
         blob: {
@@ -800,7 +831,10 @@ const ONLY_2_2: readonly Case[] = [
     ["blob v2"],
     () => {
       const random = new Random(5);
-      const type = new arrow.Struct([member("data", new arrow.LargeBinary(), true), member("uri", new arrow.Utf8(), true)]);
+      const type = new arrow.Struct([
+        member("data", new arrow.LargeBinary(), true),
+        member("uri", new arrow.Utf8(), true),
+      ]);
       // In the data file, two side files of several values, two of one.
       const values = [5, 11, 20, null, 12, 21, 0, 40, 10].map((size) =>
         size === null ? null : noise(random, size),
@@ -837,7 +871,10 @@ const OTHER: readonly Case[] = [
   [
     "flat",
     [],
-    () => ({ int64: column(new arrow.Int64(), [1n, null, -1n]), text: column(new arrow.Utf8(), ["a", null, ""]) }),
+    () => ({
+      int64: column(new arrow.Int64(), [1n, null, -1n]),
+      text: column(new arrow.Utf8(), ["a", null, ""]),
+    }),
   ],
 ];
 

@@ -8,11 +8,11 @@ import { DirectoryNamespace, type IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { IndexKindName } from "../../src/indexes/kind.js";
+import { int32s } from "./arrowColumns.js";
 import { someOf } from "./effort.js";
 import { buildIndex, expectSameAnswers, foundThere, planThere, withReference } from "./indexedTable.js";
 import { reference } from "./reference.js";
 import { makeTempDir } from "./tempDir.js";
-import { int32s } from "./arrowColumns.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
@@ -54,8 +54,16 @@ const big = (id: number): bigint => BigInt(id % 17);
 const instant = "timestamp '2020-01-03 00:00:00'";
 const later = "timestamp '2020-01-09 00:00:00'";
 const instantOf = (id: number): number => (18_262 + (id % 17)) * DAY_MS;
-const timestamps = (type: arrow.DataType): Values => ({ type, of: instantOf, filters: ordered(instant, later) });
-const times = (type: arrow.DataType, of: (id: number) => unknown, literal: (value: number) => string): Values => ({
+const timestamps = (type: arrow.DataType): Values => ({
+  type,
+  of: instantOf,
+  filters: ordered(instant, later),
+});
+const times = (
+  type: arrow.DataType,
+  of: (id: number) => unknown,
+  literal: (value: number) => string,
+): Values => ({
   type,
   of,
   filters: ordered(literal(5), literal(11)),
@@ -73,7 +81,11 @@ const bytes = (type: arrow.DataType): Values => ({
   ),
 });
 /** Lists of values; `literal` has the exact type of the items: the reference uses no index for others. */
-const lists = (type: arrow.DataType, of: (id: number) => unknown, literal: (id: number) => string): Values => ({
+const lists = (
+  type: arrow.DataType,
+  of: (id: number) => unknown,
+  literal: (id: number) => string,
+): Values => ({
   type: new arrow.List(new arrow.Field("item", type, true)),
   of: (id) => (id % 9 === 4 ? [] : [of(id % 5), id % 4 === 0 ? null : of(5 + (id % 3))]),
   filters: [
@@ -134,7 +146,11 @@ const VALUES: Record<string, Values> = {
     (id) => id % 17,
     (value) => `arrow_cast(arrow_cast(${value}, 'Int32'), 'Time32(Millisecond)')`,
   ),
-  time64_us: times(new arrow.TimeMicrosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Microsecond)')`),
+  time64_us: times(
+    new arrow.TimeMicrosecond(),
+    big,
+    (value) => `arrow_cast(${value}, 'Time64(Microsecond)')`,
+  ),
   time64_ns: times(new arrow.TimeNanosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Nanosecond)')`),
   list_utf8: lists(
     new arrow.Utf8(),
@@ -238,7 +254,9 @@ async function makePair(values: Values, stable: boolean): Promise<{ name: string
   const name = `i${tables++}`;
   const plain = `${name}_plain`;
   for (const each of [name, plain]) {
-    await reference.createTable(root, each, arrow.tableToIPC(rowsOf(values, 0, 120)), { stableRowIds: stable });
+    await reference.createTable(root, each, arrow.tableToIPC(rowsOf(values, 0, 120)), {
+      stableRowIds: stable,
+    });
     await namespace.insertIntoTable({ id: [each] }, rowsOf(values, 120, 60));
     await namespace.deleteFromTable({ id: [each], predicate: "id % 10 = 7" });
   }

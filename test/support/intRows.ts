@@ -3,8 +3,7 @@
 import { Table, tableToIPC } from "apache-arrow";
 import { int32s } from "./arrowColumns.js";
 
-export const rowsOf = (...values: readonly number[]): Table =>
-  new Table({ v: int32s(values) });
+export const rowsOf = (...values: readonly number[]): Table => new Table({ v: int32s(values) });
 
 /** Encodes the rows as an IPC stream. */
 export const ipcOf = (...values: readonly number[]): Uint8Array => tableToIPC(rowsOf(...values));

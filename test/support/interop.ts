@@ -8,6 +8,7 @@ import { readdir } from "node:fs/promises";
 import { DataType, type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { afterAll } from "vitest";
 import { runsOf } from "./effort.js";
 import { compareTables, reference } from "./reference.js";
 
@@ -26,6 +27,13 @@ export function namespacesOf(root: string): Record<FileVersion, DirectoryNamespa
 
 export async function closeAll(namespaces: Record<FileVersion, DirectoryNamespace>): Promise<void> {
   await Promise.all(Object.values(namespaces).map((namespace) => namespace.close()));
+}
+
+/** {@link namespacesOf}, open while the tests of the file run. */
+export function sharedNamespaces(root: string): ReturnType<typeof namespacesOf> {
+  const namespaces = namespacesOf(root);
+  afterAll(() => closeAll(namespaces));
+  return namespaces;
 }
 
 let tableCount = 0;

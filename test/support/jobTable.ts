@@ -10,9 +10,9 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import type { JobControl, JobSpec, JsonValue } from "../../src/jobs/job.js";
 import { Jobs } from "../../src/jobs/jobs.js";
 import type { TableAt } from "../../src/table/versions/tableAt.js";
+import { int32s } from "./arrowColumns.js";
 import { exitOf, nextMessage, startProcess } from "./childProcess.js";
 import { makeTempDir } from "./tempDir.js";
-import { int32s } from "./arrowColumns.js";
 
 const ROWS = new Table({ v: int32s([1, 2, 3]) });
 

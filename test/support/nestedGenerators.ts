@@ -98,7 +98,9 @@ function typeOf(spec: NestedSpec): arrow.DataType {
       return new arrow.LargeList(fieldOf("item", spec.item));
     case "map": {
       const entries = new arrow.Struct([fieldOf("key", spec.key), fieldOf("value", spec.value)]);
-      return new arrow.Map_(new arrow.Field("entries", entries, false) as ConstructorParameters<typeof arrow.Map_>[0]);
+      return new arrow.Map_(
+        new arrow.Field("entries", entries, false) as ConstructorParameters<typeof arrow.Map_>[0],
+      );
     }
     case "sizedList":
       return new arrow.FixedSizeList(spec.dimension, fieldOf("item", spec.item));
@@ -226,7 +228,10 @@ export function makeNestedTable(spec: NestedTableSpec, names?: readonly string[]
       length === column.length ? column : column.slice(start, length),
     );
     batches.push(
-      new arrow.RecordBatch(schema, arrow.makeData({ type: new arrow.Struct(schema.fields), length, nullCount: 0, children })),
+      new arrow.RecordBatch(
+        schema,
+        arrow.makeData({ type: new arrow.Struct(schema.fields), length, nullCount: 0, children }),
+      ),
     );
   }
   return new arrow.Table(schema, batches);

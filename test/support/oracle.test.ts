@@ -1,11 +1,9 @@
 /** Shows that generators, table equality and the oracle agree with each other. */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Data, makeData, RecordBatch, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedDirectory } from "./fixtures.js";
 import {
   allTypesSpec,
   makeIpc,
@@ -17,13 +15,7 @@ import {
 } from "./generators.js";
 import { compareTables, ReferenceWorker, reference } from "./reference.js";
 
-let root: string;
-
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), "tiltyard-oracle-"));
-});
-
-afterAll(() => rm(root, { recursive: true, force: true }));
+const root = sharedDirectory();
 
 describe("generators", () => {
   it("give the same bytes for the same spec, other bytes for another seed", () => {

@@ -1,8 +1,8 @@
 /** Deterministic realistic columns (text, identifiers, times, prices) for file sizes and interop. */
 
 import * as arrow from "apache-arrow";
-import { Random } from "./generators.js";
 import { int64s } from "./arrowColumns.js";
+import { Random } from "./generators.js";
 
 const WORDS =
   "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which one you were all her she there would their we him been has when who will no more if out so up said what its about than into them can only other time new some could these two may first then do any like my now over such our man me even most made after also did many".split(
@@ -121,7 +121,15 @@ function lists(rowCount: number, itemCount: Cell, items: (count: number) => arro
   return arrow.makeData({ type, length: rowCount, nullCount: 0, valueOffsets, child });
 }
 
-type NumberType = arrow.Int8 | arrow.Int16 | arrow.Int32 | arrow.Int64 | arrow.Float32 | arrow.Float64 | arrow.TimestampMillisecond | arrow.DateDay;
+type NumberType =
+  | arrow.Int8
+  | arrow.Int16
+  | arrow.Int32
+  | arrow.Int64
+  | arrow.Float32
+  | arrow.Float64
+  | arrow.TimestampMillisecond
+  | arrow.DateDay;
 
 /** @param nulls average distance of nulls, or a predicate */
 function numbers(
@@ -149,7 +157,12 @@ function wideNumbers(rowCount: number, type: arrow.Decimal | arrow.FixedSizeBina
   const words = new Uint32Array(4 * rowCount);
   for (let row = 0; row < rowCount; row++) words[4 * row] = cell(row);
   const data = type instanceof arrow.Decimal ? words : new Uint8Array(words.buffer);
-  return arrow.makeData({ type: type as arrow.Decimal, length: rowCount, nullCount: 0, data: data as Uint32Array });
+  return arrow.makeData({
+    type: type as arrow.Decimal,
+    length: rowCount,
+    nullCount: 0,
+    data: data as Uint32Array,
+  });
 }
 
 export interface RealisticColumn {
@@ -283,7 +296,11 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
       return strings(n, s, () => WORDS[next()], utf8);
     },
   },
-  { name: "binary", encoding: /variable/, make: (n, s) => strings(n, s, () => s.hex(20), new arrow.Binary()) },
+  {
+    name: "binary",
+    encoding: /variable/,
+    make: (n, s) => strings(n, s, () => s.hex(20), new arrow.Binary()),
+  },
   {
     name: "dictionaryTyped",
     encoding: PACKED_DICTIONARY,
@@ -296,7 +313,8 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
   {
     name: "times",
     encoding: /inlineBitpacking/,
-    make: (n, s) => numbers(n, s, new arrow.TimestampMillisecond(), (row) => seconds + row * 3000 + s.below(3000)),
+    make: (n, s) =>
+      numbers(n, s, new arrow.TimestampMillisecond(), (row) => seconds + row * 3000 + s.below(3000)),
   },
   {
     name: "ids",
@@ -415,9 +433,17 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
     encoding: /constant/,
     make: (n, s) => numbers(n, s, new arrow.Int32(), () => 5),
   },
-  { name: "unitFloat64", encoding: /^fullZip\(.*flat/, make: (n, s) => numbers(n, s, new arrow.Float64(), s.unit) },
+  {
+    name: "unitFloat64",
+    encoding: /^fullZip\(.*flat/,
+    make: (n, s) => numbers(n, s, new arrow.Float64(), s.unit),
+  },
   { name: "unitFloat32", encoding: /flat/, make: (n, s) => numbers(n, s, new arrow.Float32(), s.unit) },
-  { name: "cents", encoding: /flat/, make: (n, s) => numbers(n, s, new arrow.Float64(), () => s.below(1e7) / 100) },
+  {
+    name: "cents",
+    encoding: /flat/,
+    make: (n, s) => numbers(n, s, new arrow.Float64(), () => s.below(1e7) / 100),
+  },
   {
     name: "boolWithNulls",
     encoding: /flat/,
@@ -465,6 +491,13 @@ export function realisticTable(
 
 function oneColumn(data: arrow.Data<arrow.DataType>, metadata?: Map<string, string>): arrow.Table {
   const field = new arrow.Field("c", data.type, true, metadata);
-  const struct = arrow.makeData({ type: new arrow.Struct([field]), length: data.length, nullCount: 0, children: [data] });
-  return new arrow.Table(new arrow.Schema([field]), [new arrow.RecordBatch(new arrow.Schema([field]), struct)]);
+  const struct = arrow.makeData({
+    type: new arrow.Struct([field]),
+    length: data.length,
+    nullCount: 0,
+    children: [data],
+  });
+  return new arrow.Table(new arrow.Schema([field]), [
+    new arrow.RecordBatch(new arrow.Schema([field]), struct),
+  ]);
 }

@@ -23,7 +23,11 @@ afterEach(() => namespace.close());
 function batchOf(rowCount: number, types: Readonly<Record<string, arrow.DataType>>): arrow.RecordBatch {
   const fields = Object.entries(types).map(([name, type]) => new arrow.Field(name, type, true));
   const children = fields.map(({ type }) =>
-    arrow.makeData({ type: type as arrow.Null, length: rowCount, nullCount: type instanceof arrow.Null ? rowCount : 0 }),
+    arrow.makeData({
+      type: type as arrow.Null,
+      length: rowCount,
+      nullCount: type instanceof arrow.Null ? rowCount : 0,
+    }),
   );
   const data = arrow.makeData({ type: new arrow.Struct(fields), length: rowCount, nullCount: 0, children });
   return new arrow.RecordBatch(new arrow.Schema(fields), data);
@@ -73,7 +77,11 @@ describe("rows without bytes", () => {
     const withNulls = batchOf(3 * 2 ** 20, types);
     await namespace.createTable({ id: ["t"] }, streamOf(withNulls));
     expect(await filesOf("t")).toHaveLength(1);
-    const numbers = arrow.makeData({ type: new arrow.Int32(), length: 3 * 2 ** 20, data: new Int32Array(3 * 2 ** 20) });
+    const numbers = arrow.makeData({
+      type: new arrow.Int32(),
+      length: 3 * 2 ** 20,
+      data: new Int32Array(3 * 2 ** 20),
+    });
     const schema = new arrow.Schema([new arrow.Field("v", new arrow.Int32(), true)]);
     const data = arrow.makeData({
       type: new arrow.Struct(schema.fields),
@@ -138,7 +146,12 @@ it("items of lists without bytes count towards the limit of a batch", async () =
       child,
     });
     const schema = new arrow.Schema([new arrow.Field("l", type, true)]);
-    const data = arrow.makeData({ type: new arrow.Struct(schema.fields), length: 1, nullCount: 0, children: [lists] });
+    const data = arrow.makeData({
+      type: new arrow.Struct(schema.fields),
+      length: 1,
+      nullCount: 0,
+      children: [lists],
+    });
     return new arrow.Table([new arrow.RecordBatch(schema, data)]);
   };
   const read = async (items: number) => {

@@ -7,8 +7,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { sharedDirectory } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
 const MEBIBYTE = 1024 * 1024;
@@ -26,9 +26,8 @@ function* batches(): Generator<RecordBatch> {
   }
 }
 
-let root: string;
+const root = sharedDirectory();
 beforeAll(async () => {
-  root = await makeTempDir();
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, batches());
   await ns.close();

@@ -8,10 +8,10 @@ import { columnFromData, dataFromColumn, type ForeignData } from "../../../src/a
 import { adoptSchema, adoptType } from "../../../src/arrow/types/foreignTypes.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { InvalidInputError } from "../../../src/errors.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { allTypesSpec, makeTable, NULL_PATTERNS } from "../../support/generators.js";
 import { columnArbitrary, columnOf, columnValues, slicedData, valuesOf } from "../columns.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
   "apache-arrow",
@@ -108,7 +108,10 @@ describe("columnFromData and dataFromColumn", () => {
     const short = {
       number: int32s([1, 2]),
       text: utf8s(["a"]),
-      vector: arrow.vectorFromArray([[1, 2]], new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true))),
+      vector: arrow.vectorFromArray(
+        [[1, 2]],
+        new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
+      ),
       long: int32s(100, (index) => index),
     };
     const table = new arrow.Table(short);

@@ -8,10 +8,10 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { openInput } from "../../../src/arrow/exchange/input.js";
 import { readIpc } from "../../../src/arrow/exchange/ipc.js";
 import { InvalidInputError, NamespaceError, UnsupportedError } from "../../../src/errors.js";
+import { float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { ENCODERS, writeCompressed } from "../../support/compressedIpc.js";
 import { allTypesSpec, makeIpc, makeTable } from "../../support/generators.js";
-import { float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 
 const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
   "apache-arrow",
@@ -149,7 +149,10 @@ describe("openInput takes", () => {
   });
 
   it("a schema without batches", async () => {
-    const schema = new arrow.Schema([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), false)]);
+    const schema = new arrow.Schema([
+      new arrow.Field("a", new arrow.Int32(), true),
+      new arrow.Field("b", new arrow.Utf8(), false),
+    ]);
     const stream = new arrow.RecordBatchStreamWriter();
     stream.reset(undefined, schema).close();
     for (const data of [
@@ -166,7 +169,10 @@ describe("openInput takes", () => {
 
   it("rows without columns", async () => {
     const schema = new arrow.Schema([]);
-    const batch = new arrow.RecordBatch(schema, arrow.makeData({ type: new arrow.Struct([]), length: 7, children: [] }));
+    const batch = new arrow.RecordBatch(
+      schema,
+      arrow.makeData({ type: new arrow.Struct([]), length: 7, children: [] }),
+    );
     const input = await openInput(batch);
     const counts: number[] = [];
     for await (const { columns, rowCount } of input.batches) {
@@ -219,7 +225,8 @@ describe("compressed streams", () => {
     const zeros = new arrow.Table({ a: int32s(new Array(5000).fill(0)) });
     for (const [type, encode] of ENCODERS) {
       const { corrected } = writeCompressed(zeros, type, encode);
-      const magic = type === arrow.CompressionType.LZ4_FRAME ? [4, 0x22, 0x4d, 0x18] : [0x28, 0xb5, 0x2f, 0xfd];
+      const magic =
+        type === arrow.CompressionType.LZ4_FRAME ? [4, 0x22, 0x4d, 0x18] : [0x28, 0xb5, 0x2f, 0xfd];
       const index = corrected.indexOf(Buffer.from(magic));
       expect(index).toBeGreaterThan(0);
       corrected.writeBigInt64LE(1_000_000n, index - 8);
@@ -263,11 +270,16 @@ describe("openInput refuses", () => {
   });
 
   it("types that cannot be stored, naming the column", async () => {
-    const list = arrow.vectorFromArray([["a"]], new arrow.FixedSizeList(1, new arrow.Field("item", new arrow.Utf8(), true)));
-    await expect(
-      openInput(new arrow.Table({ ok: int32s([1]), bad: list })),
-    ).rejects.toThrow(/column bad: type FixedSizeList\[1\]<Utf8>/);
-    await expect(openInput(arrow.tableToIPC(new arrow.Table({ bad: list })))).rejects.toThrow(UnsupportedError);
+    const list = arrow.vectorFromArray(
+      [["a"]],
+      new arrow.FixedSizeList(1, new arrow.Field("item", new arrow.Utf8(), true)),
+    );
+    await expect(openInput(new arrow.Table({ ok: int32s([1]), bad: list }))).rejects.toThrow(
+      /column bad: type FixedSizeList\[1\]<Utf8>/,
+    );
+    await expect(openInput(arrow.tableToIPC(new arrow.Table({ bad: list })))).rejects.toThrow(
+      UnsupportedError,
+    );
     const zone = arrow.vectorFromArray([1], new arrow.TimestampMicrosecond("+02:00"));
     await expect(openInput(new arrow.Table({ zone }))).rejects.toThrow(InvalidInputError);
   });
@@ -347,7 +359,13 @@ describe("openInput refuses", () => {
     }
     const nulls = { nullCount: 1, nullBitmap: Uint8Array.of(1) };
     const good = [
-      arrow.makeData({ type: dictionary, length: 2, data: Int32Array.of(1, 77), dictionary: entries, ...nulls }),
+      arrow.makeData({
+        type: dictionary,
+        length: 2,
+        data: Int32Array.of(1, 77),
+        dictionary: entries,
+        ...nulls,
+      }),
       arrow.makeData({
         type: new arrow.Utf8(),
         length: 2,

@@ -57,8 +57,7 @@ const failure = (data: Data, bounds?: InputBounds): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-const numbers = (count: number): Data =>
-  int32s(count, (i) => i).data[0];
+const numbers = (count: number): Data => int32s(count, (i) => i).data[0];
 
 describe("list views", () => {
   it("become the lists that they view, in any order and at two depths", async () => {

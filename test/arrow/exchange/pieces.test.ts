@@ -61,7 +61,10 @@ describe("a stream in pieces", () => {
     ["compressed", writeCompressed(NESTED, ...ENCODERS[0]).corrected],
     [
       "as a file",
-      arrow.tableToIPC(makeNestedTable({ columns: [struct([leaf("int64")])], rowCount: 30_000, seed: 2 }), "file"),
+      arrow.tableToIPC(
+        makeNestedTable({ columns: [struct([leaf("int64")])], rowCount: 30_000, seed: 2 }),
+        "file",
+      ),
     ],
   ];
   // Around the sizes at which pieces are merged.
@@ -121,11 +124,26 @@ describe("a stream in pieces", () => {
 
 describe("a stream of columns that share memory", () => {
   const sharing = (data: arrow.Vector["data"][number]): arrow.Table => {
-    const inStruct = new arrow.Struct([new arrow.Field("a", data.type, true), new arrow.Field("b", data.type, true)]);
-    const parent = arrow.makeData({ type: inStruct, length: data.length, nullCount: 0, children: [data, data] });
+    const inStruct = new arrow.Struct([
+      new arrow.Field("a", data.type, true),
+      new arrow.Field("b", data.type, true),
+    ]);
+    const parent = arrow.makeData({
+      type: inStruct,
+      length: data.length,
+      nullCount: 0,
+      children: [data, data],
+    });
     const columns = [data, parent, data];
-    const schema = new arrow.Schema(columns.map(({ type }, index) => new arrow.Field(`c${index}`, type, true)));
-    const rows = { type: new arrow.Struct(schema.fields), length: data.length, nullCount: 0, children: columns };
+    const schema = new arrow.Schema(
+      columns.map(({ type }, index) => new arrow.Field(`c${index}`, type, true)),
+    );
+    const rows = {
+      type: new arrow.Struct(schema.fields),
+      length: data.length,
+      nullCount: 0,
+      children: columns,
+    };
     return new arrow.Table(schema, [new arrow.RecordBatch(schema, arrow.makeData(rows))]);
   };
   const numbers = makeNestedTable({ columns: [leaf("int64")], rowCount: 1000, seed: 3 });

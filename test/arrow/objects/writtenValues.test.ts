@@ -1,15 +1,11 @@
 /** Rows accept moments and large integers as texts, and texts as Dates: the stored value equals CAST's. */
 
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace, TableSchemaValidationError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import { TableSchemaValidationError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { sharedNamespace } from "../../support/fixtures.js";
 
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-});
-afterAll(() => namespace.close());
+const namespace = sharedNamespace();
 
 const TIMESTAMPS = [
   "2024-03-10",
@@ -42,7 +38,11 @@ const CASES: readonly (readonly [string, arrow.DataType, readonly unknown[]])[] 
   ["time_ns", new arrow.TimeNanosecond(), TIMES],
   ["int64", new arrow.Int64(), ["9007199254740993", "-9223372036854775808", "+7"]],
   ["uint64", new arrow.Uint64(), ["18446744073709551615", "0"]],
-  ["text", new arrow.Utf8(), [new Date(0), new Date("2024-03-10T10:11:12.5Z"), new Date(-62_198_755_200_000)]],
+  [
+    "text",
+    new arrow.Utf8(),
+    [new Date(0), new Date("2024-03-10T10:11:12.5Z"), new Date(-62_198_755_200_000)],
+  ],
 ];
 
 it.each(CASES)("%s columns store what CAST makes of the same value", async (name, type, values) => {
@@ -177,7 +177,10 @@ describe("a column of a stream whose values come late", () => {
   });
 
   it("is stored where a schema says what it is", async () => {
-    const schema = new arrow.Schema([new arrow.Field("n", new arrow.Float64(), true), new arrow.Field("late", new arrow.Utf8(), true)]);
+    const schema = new arrow.Schema([
+      new arrow.Field("n", new arrow.Float64(), true),
+      new arrow.Field("late", new arrow.Utf8(), true),
+    ]);
     await namespace.createTable(
       { id: ["told"], schema },
       stream(9000, (n) => (n < 8999 ? {} : { late: "x" })),
@@ -218,7 +221,9 @@ it("instants of texts are those that their offsets and zones say", async () => {
 });
 
 it("texts are taken in structs and lists too, and in streams of many rows", async () => {
-  const moments = new arrow.List(new arrow.Field("item", new arrow.TimestampMillisecond("Europe/Oslo"), true));
+  const moments = new arrow.List(
+    new arrow.Field("item", new arrow.TimestampMillisecond("Europe/Oslo"), true),
+  );
   const schema = new arrow.Schema([
     new arrow.Field("s", new arrow.Struct([new arrow.Field("day", new arrow.DateDay(), true)]), true),
     new arrow.Field("l", moments, true),
@@ -237,7 +242,13 @@ it.each([
   ["day", new arrow.DateDay(), "2024-13-01", 'the text "2024-13-01"', "Date32<DAY>"],
   ["day", new arrow.DateDay(), "10/3/2024", 'the text "10/3/2024"', "Date32<DAY>"],
   ["ms", new arrow.TimestampMillisecond(), "", 'the text ""', "Timestamp<MILLISECOND>"],
-  ["ms", new arrow.TimestampMillisecond(), "1710028800000", 'the text "1710028800000"', "Timestamp<MILLISECOND>"],
+  [
+    "ms",
+    new arrow.TimestampMillisecond(),
+    "1710028800000",
+    'the text "1710028800000"',
+    "Timestamp<MILLISECOND>",
+  ],
   ["ns", new arrow.TimestampNanosecond(), "1677-01-01", 'the text "1677-01-01"', "Timestamp<NANOSECOND>"],
   ["time", new arrow.TimeSecond(), "25:00:00", 'the text "25:00:00"', "Time32<SECOND>"],
   ["time", new arrow.TimeNanosecond(), "soon", 'the text "soon"', "Time64<NANOSECOND>"],

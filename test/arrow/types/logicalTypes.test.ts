@@ -23,7 +23,8 @@ const arrow18 = createRequire(new URL("../../reference/package.json", import.met
 const textOf = (type: arrow.DataType) => formatType(logicalTypeOf(type, "c"));
 const fromText = (text: string, path: string, children?: arrow.Field[]) =>
   arrowTypeFromLogical(parseType(text), path, children);
-const list = (item: arrow.DataType, size: number) => new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
+const list = (item: arrow.DataType, size: number) =>
+  new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
 
 /** Logical types that the reference writes; see the format notes. */
 const LOGICAL: [string, arrow.DataType][] = [
@@ -52,7 +53,10 @@ const LOGICAL: [string, arrow.DataType][] = [
   ["fixed_size_list:timestamp:us:UTC:3", list(TYPES.timestampUtc, 3)],
   ["fixed_size_list:bool:7", list(new arrow.Bool(), 7)],
   ["dict:string:int32:false", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())],
-  ["dict:fixed_size_binary:4:uint8:false", new arrow.Dictionary(new arrow.FixedSizeBinary(4), new arrow.Uint8())],
+  [
+    "dict:fixed_size_binary:4:uint8:false",
+    new arrow.Dictionary(new arrow.FixedSizeBinary(4), new arrow.Uint8()),
+  ],
 ];
 
 describe("logical type strings", () => {
@@ -123,7 +127,8 @@ describe("logical type strings", () => {
 });
 
 describe("nested types", () => {
-  const item = (type: arrow.DataType, name = "item") => new arrow.Field(name, type, true, new Map([["k", "v"]]));
+  const item = (type: arrow.DataType, name = "item") =>
+    new arrow.Field(name, type, true, new Map([["k", "v"]]));
   const pair = new arrow.Struct([
     new arrow.Field("key", new arrow.Utf8(), false),
     new arrow.Field("value", new arrow.List(item(new arrow.Int32())), true),
@@ -131,9 +136,18 @@ describe("nested types", () => {
   const types: [string, arrow.DataType][] = [
     ["list", new arrow.List(item(new arrow.Int32(), "element"))],
     ["large_list", new arrow.LargeList(item(list(new arrow.Float32(), 4)))],
-    ["list.struct", new arrow.List(item(new arrow.Struct([item(new arrow.Utf8(), "a.b"), item(new arrow.Bool(), "")])))],
+    [
+      "list.struct",
+      new arrow.List(item(new arrow.Struct([item(new arrow.Utf8(), "a.b"), item(new arrow.Bool(), "")]))),
+    ],
     ["large_list.struct", new arrow.LargeList(item(new arrow.Struct([item(new arrow.Int64(), "n")])))],
-    ["struct", new arrow.Struct([item(new arrow.Struct([item(new arrow.Int32(), "x")]), "s"), item(new arrow.Utf8(), "t")])],
+    [
+      "struct",
+      new arrow.Struct([
+        item(new arrow.Struct([item(new arrow.Int32(), "x")]), "s"),
+        item(new arrow.Utf8(), "t"),
+      ]),
+    ],
     ["map", new arrow.Map_(new arrow.Field("entries", pair as never, false))],
     ["struct", new arrow.Struct([])],
     ["list.struct", new arrow.List(item(new arrow.Struct([])))],
@@ -183,8 +197,13 @@ describe("nested types", () => {
 describe("types that cannot be stored", () => {
   it.each([
     list(new arrow.Struct([]), 2),
-    list(new arrow.Struct([new arrow.Field("a", new arrow.List(new arrow.Field("item", new arrow.Int32())))]), 2),
-    new arrow.List(new arrow.Field("item", list(new arrow.Struct([new arrow.Field("a", new arrow.Int32())]), 2))),
+    list(
+      new arrow.Struct([new arrow.Field("a", new arrow.List(new arrow.Field("item", new arrow.Int32())))]),
+      2,
+    ),
+    new arrow.List(
+      new arrow.Field("item", list(new arrow.Struct([new arrow.Field("a", new arrow.Int32())]), 2)),
+    ),
     list(list(new arrow.Struct([new arrow.Field("a", new arrow.Int32())]), 2), 3),
     new arrow.IntervalDayTime(),
     new arrow.Utf8View(),
@@ -218,9 +237,9 @@ describe("types that cannot be stored", () => {
       { typeId: 16, listSize: 1.5, children: [] },
     ];
     for (const type of broken) {
-      expect(() => layoutOf(type.typeId === 16 ? list(new arrow.Int32(), 1.5) : (type as arrow.DataType), "c")).toThrow(
-        InvalidInputError,
-      );
+      expect(() =>
+        layoutOf(type.typeId === 16 ? list(new arrow.Int32(), 1.5) : (type as arrow.DataType), "c"),
+      ).toThrow(InvalidInputError);
     }
   });
 });
@@ -284,7 +303,8 @@ describe("types of another apache-arrow", () => {
   it("get dictionary ids that collide with no other", () => {
     const ids = [0, 0].map(
       (id) =>
-        (adoptType(new arrow18.Dictionary(new arrow18.Utf8(), new arrow18.Int8(), id)) as arrow.Dictionary).id,
+        (adoptType(new arrow18.Dictionary(new arrow18.Utf8(), new arrow18.Int8(), id)) as arrow.Dictionary)
+          .id,
     );
     expect(new Set(ids).size).toBe(2);
   });

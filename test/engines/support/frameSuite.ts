@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Table as ArrowTable, type Schema, type Table, Vector } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { float64s, int64s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { makeColumn, TYPE_NAMES, type TypeName } from "../../support/generators.js";
 import { closeAll, FILE_VERSIONS, type FileVersion, namespacesOf } from "../../support/interop.js";
@@ -11,7 +12,6 @@ import { makeTempDir } from "../../support/tempDir.js";
 import { Python } from "./python.js";
 import { sortedBy } from "./rows.js";
 import { makeSampleTable, sampleRows } from "./sampleTable.js";
-import { float64s, int64s, utf8s } from "../../support/arrowColumns.js";
 
 /** Filters in the SQL that every engine takes. */
 const FILTERS = [

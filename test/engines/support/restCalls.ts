@@ -4,8 +4,8 @@
  */
 
 import { Table as ArrowTable, type Table, tableToIPC } from "apache-arrow";
-import { NUMBERS, numbersFrom, rowsOf, TEXTS, VECTORS } from "./rows.js";
 import { float64s } from "../../support/arrowColumns.js";
+import { NUMBERS, numbersFrom, rowsOf, TEXTS, VECTORS } from "./rows.js";
 
 export interface RestCall {
   /** The call in words, unique among all. */

@@ -2,9 +2,9 @@
 
 import { Field, Int32, List, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import { beforeAll, describe, expect, it } from "vitest";
 import { bools, float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 
 const ROWS = 3000;
 const all = <Value>(value: Value): Value[] => new Array<Value>(ROWS).fill(value);
@@ -20,16 +20,14 @@ const rows = new Table({
   v: int32s(all(0).map((_, row) => row)),
 });
 
-let namespace: DirectoryNamespace;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 beforeAll(async () => {
-  const root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
   await namespace.createTable({ id: ["pages"] }, rows);
   const older = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.1" });
   await older.createTable({ id: ["values"] }, rows);
   await older.close();
 });
-afterAll(() => namespace.close());
 
 const CONDITIONS = [
   ...[

@@ -4,8 +4,8 @@ import { Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
 import { int32s, int64s } from "../../support/arrowColumns.js";
+import { makeTempDir } from "../../support/tempDir.js";
 
 const edge = fc.constantFrom(
   ...[0n, 1n, -1n, 7n, -7n, 100n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), -(2n ** 31n) - 1n],

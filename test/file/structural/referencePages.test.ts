@@ -1,20 +1,14 @@
 /** Pages of the reference, in encodings of its choice, decode to the rows that it reads itself. */
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as arrow from "apache-arrow";
-import { afterAll, beforeAll, describe, it } from "vitest";
+import { describe, it } from "vitest";
 import { someOf } from "../../support/effort.js";
+import { sharedDirectory } from "../../support/fixtures.js";
 import { allTypesSpec, makeIpc, NULL_PATTERNS, SHAPES } from "../../support/generators.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { dataFilePaths, readDataFile, schemaOfIpc } from "./referencePages.js";
 
-let directory: string;
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), "tiltyard-pages-"));
-});
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = sharedDirectory();
 
 /** Has the reference write `ipc` as one data file, and compares our reading of it with the reference's. */
 async function expectSameRows(name: string, ipc: Uint8Array, dataStorageVersion: string): Promise<void> {
@@ -46,14 +40,24 @@ function specialColumns(rowCount: number): Record<string, SpecialColumn> {
     return { type, data: arrow.vectorFromArray(values as never, type).data[0] as arrow.Data, metadata };
   };
   const words = ["red", "blue", "green", "a value somewhat longer than the others", ""];
-  const dictionary = (index: arrow.Int8 | arrow.Uint16 | arrow.Int32 | arrow.Int64, value: arrow.Utf8 | arrow.LargeUtf8): SpecialColumn => {
+  const dictionary = (
+    index: arrow.Int8 | arrow.Uint16 | arrow.Int32 | arrow.Int64,
+    value: arrow.Utf8 | arrow.LargeUtf8,
+  ): SpecialColumn => {
     const type = new arrow.Dictionary<arrow.DataType, arrow.Int32>(value, index as arrow.Int32);
     const numbers = rows.map((row) => row % words.length);
-    const data = index instanceof arrow.Int64 ? BigInt64Array.from(numbers, BigInt) : index.ArrayType.from(numbers);
+    const data =
+      index instanceof arrow.Int64 ? BigInt64Array.from(numbers, BigInt) : index.ArrayType.from(numbers);
     const values = arrow.vectorFromArray(words, value);
     return {
       type,
-      data: arrow.makeData({ type, length: rowCount, nullCount: 0, data, dictionary: values } as never) as arrow.Data,
+      data: arrow.makeData({
+        type,
+        length: rowCount,
+        nullCount: 0,
+        data,
+        dictionary: values,
+      } as never) as arrow.Data,
     };
   };
   const sentence = (row: number) => `${"lorem ipsum dolor sit amet ".repeat(1 + (row % 30))}${row}`;
@@ -78,7 +82,9 @@ function specialColumns(rowCount: number): Record<string, SpecialColumn> {
     zippedBooleans: column(new arrow.Bool(), (row) => row % 3 === 0, fullZip),
     zippedIntegers: column(new arrow.Int32(), (row) => row, fullZip),
     wideBinary: column(new arrow.FixedSizeBinary(300), (row) => new Uint8Array(300).fill(row)),
-    longText: column(new arrow.Utf8(), (row) => (row % 500 === 0 ? "a long text ".repeat(4000) : sentence(row))),
+    longText: column(new arrow.Utf8(), (row) =>
+      row % 500 === 0 ? "a long text ".repeat(4000) : sentence(row),
+    ),
     zstdFloats: column(new arrow.Float64(), (row) => Math.sin(row), compression("zstd")),
     zstdSplit: column(new arrow.Int64(), (row) => BigInt(row * 37), {
       ...compression("zstd"),
@@ -86,7 +92,11 @@ function specialColumns(rowCount: number): Record<string, SpecialColumn> {
     }),
     lz4Integers: column(new arrow.Int32(), (row) => row % 900, compression("lz4")),
     zstdText: column(new arrow.Utf8(), sentence, compression("zstd")),
-    lz4Binary: column(new arrow.Binary(), (row) => new TextEncoder().encode(sentence(row)), compression("lz4")),
+    lz4Binary: column(
+      new arrow.Binary(),
+      (row) => new TextEncoder().encode(sentence(row)),
+      compression("lz4"),
+    ),
     fsstText: column(new arrow.Utf8(), (row) => `value ${row % 1000} of many`, compression("fsst")),
     fsstZipped: column(new arrow.LargeUtf8(), sentence, { ...compression("fsst"), ...fullZip }),
     chunkedText: column(new arrow.Utf8(), (row) => `user-${row}-of-${rowCount * 31 - row}`),
@@ -95,7 +105,8 @@ function specialColumns(rowCount: number): Record<string, SpecialColumn> {
 
 function tableOf(columns: Record<string, SpecialColumn>, rowCount: number): arrow.Table {
   const fields = Object.entries(columns).map(
-    ([name, { type, metadata }]) => new arrow.Field(name, type, true, new Map(Object.entries(metadata ?? {}))),
+    ([name, { type, metadata }]) =>
+      new arrow.Field(name, type, true, new Map(Object.entries(metadata ?? {}))),
   );
   const children = Object.values(columns).map(({ data }) => data);
   const data = arrow.makeData({ type: new arrow.Struct(fields), length: rowCount, nullCount: 0, children });

@@ -1,8 +1,8 @@
 /** Arrays of 2.0 that the reference no longer writes, made by hand; and whole files of 2.0. */
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Int32, makeVector, Table, tableToIPC } from "apache-arrow";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Column, FixedColumn, Layout, VariableColumn } from "../../../src/arrow/columns/column.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { packBits } from "../../../src/file/compression/bitpack.js";
@@ -11,9 +11,9 @@ import { sliceable } from "../../../src/file/pages/pageSlice.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
 import type { ArrayEncoding } from "../../../src/format/encodings20.js";
 import { compareTables } from "../../support/compareTables.js";
+import { sharedDirectory } from "../../support/fixtures.js";
 import { allTypesSpec, makeTable, type TypeName } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { fileToTable, tableToFile } from "../dataFiles.js";
 import { dataFilePaths, memoryHandle } from "../structural/referencePages.js";
 
@@ -132,11 +132,7 @@ describe("the decoder reads arrays of 2.0", () => {
 });
 
 describe("files of 2.0", () => {
-  let directory: string;
-  beforeAll(async () => {
-    directory = await makeTempDir();
-  });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = sharedDirectory();
 
   it("are recognised by both of their version numbers", async () => {
     const table = new Table({ i: makeVector(Int32Array.of(1, 2, 3)) });

@@ -1,9 +1,9 @@
 /** Damaged 2.0 files of the reference with lists and structs: reads give a typed error or safe columns. */
 
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { tableToIPC } from "apache-arrow";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Layout } from "../../../src/arrow/columns/column.js";
 import { spinesOf } from "../../../src/arrow/columns/spine.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
@@ -12,9 +12,9 @@ import { openDataFile } from "../../../src/file/container/reader.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { columnsByRows, type LeafColumns } from "../../../src/file/v20/rowColumns.js";
 import { checkColumn } from "../../support/checkColumn.js";
+import { sharedDirectory } from "../../support/fixtures.js";
 import { leaf, list, makeNestedTable, type NestedSpec, struct } from "../../support/nestedGenerators.js";
 import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { readPageBuffers } from "../pageBuffers.js";
 import { dataFilePaths, memoryHandle } from "../structural/referencePages.js";
 
@@ -61,11 +61,10 @@ async function readAll({ bytes, spines, leaves }: Sample): Promise<void> {
   }
 }
 
-let directory: string;
+const directory = sharedDirectory();
 const samples: Sample[] = [];
 
 beforeAll(async () => {
-  directory = await makeTempDir();
   for (const [index, columns] of SPECS.entries()) {
     const table = makeNestedTable({ columns: [...columns], rowCount: 200, seed: index });
     await reference.createTable(directory, `t${index}`, tableToIPC(table), { dataStorageVersion: "2.0" });
@@ -77,7 +76,6 @@ beforeAll(async () => {
     });
   }
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 describe("damaged files of 2.0", () => {
   it("can be read before the damage", async () => {

@@ -1,18 +1,12 @@
 /** Both engines build full-text indexes, and both find the same rows and scores in them. */
 
-import { DirectoryNamespace } from "tiltyard";
 import { Index, MatchQuery, PhraseQuery } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex, withReference } from "../../support/indexedTable.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 const WORDS = ["apple", "running", "café", "the", "fox", "quickly", "university", "3", "naïve", "dogs"];
 const textOf = (id: number): string | null =>

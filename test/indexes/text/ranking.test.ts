@@ -1,8 +1,7 @@
 /** Index searches rank like a scan, for any partitions, deletions and stable row ids. */
 
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { LogicalType } from "../../../src/arrow/types/type.js";
 import { FTS } from "../../../src/indexes/text/fts.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../../src/indexes/text/parameters.js";
@@ -12,15 +11,12 @@ import { lengthNorm, wordScore, wordWeight } from "../../../src/indexes/text/sco
 import { scoreDocuments } from "../../../src/indexes/text/scoreDocuments.js";
 import { scoreFloor } from "../../../src/indexes/text/scoreFloor.js";
 import { openTextIndex } from "../../../src/indexes/text/textIndex.js";
+import { sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { filesIn, rowsOf, targetOf } from "../indexDirectory.js";
 
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-});
-afterAll(() => namespace.close());
+const namespace = sharedNamespace();
 
 const WORDS = Array.from({ length: 30 }, (_, word) => `w${word}`);
 /** Zipf-like: few words are in most texts, many in few. */

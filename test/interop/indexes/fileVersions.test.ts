@@ -3,10 +3,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DirectoryNamespace, IndexType } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedDirectory } from "../../support/fixtures.js";
 import { buildIndex, foundHere, foundThere, withReference } from "../../support/indexedTable.js";
-import { closeAll, FILE_VERSIONS, namespacesOf } from "../../support/interop.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { FILE_VERSIONS, sharedNamespaces } from "../../support/interop.js";
 
 /** Major and minor version in the footer of a file. */
 const FOOTERS = { "2.0": [0, 3], "2.1": [2, 1], "2.2": [2, 2] } as const;
@@ -65,14 +65,8 @@ const KINDS: readonly Kind[] = [
   { indexType: "IVF_HNSW_PQ", column: "v", options: { numPartitions: 2, numSubVectors: 4 } },
 ];
 
-let root: string;
-let namespaces: ReturnType<typeof namespacesOf>;
-
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespaces = namespacesOf(root);
-});
-afterAll(() => closeAll(namespaces));
+const root = sharedDirectory();
+const namespaces = sharedNamespaces(root);
 
 /** Distinct versions of a table's index files. */
 async function footersOf(name: string): Promise<string[]> {

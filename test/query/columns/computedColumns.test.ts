@@ -1,15 +1,21 @@
 /** Expressions as columns of a result: their forms, types and errors. */
 
 import { Field, Int32, List, Struct, Table, vectorFromArray } from "apache-arrow";
-import { col, DirectoryNamespace, InvalidInputError, lit, sql, TableColumnNotFoundError } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import {
+  col,
+  type DirectoryNamespace,
+  InvalidInputError,
+  lit,
+  sql,
+  TableColumnNotFoundError,
+} from "tiltyard";
+import { beforeAll, expect, it } from "vitest";
 import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { sharedNamespace } from "../../support/fixtures.js";
 
 const ROWS = 200_000;
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const ids = Array.from({ length: 10 }, (_, row) => row);
   await namespace.createTable(
     { id: ["t"] },
@@ -31,7 +37,6 @@ beforeAll(async () => {
     new Table({ n: vectorFromArray(Int32Array.from({ length: ROWS }, (_, row) => row)) }),
   );
 });
-afterAll(() => namespace.close());
 
 const scan = (columns: Parameters<ReturnType<DirectoryNamespace["table"]>["scan"]>[0]) =>
   namespace.table("t").scan(columns).toArrow();

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type QueryTableRequest } from "tiltyard";
-import { type Connection, connect, type arrow.Table as TheirTable } from "tiltyard-reference/session.js";
+import { type Connection, connect, type Table as TheirTable } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type RestServer, startRestServer } from "../../support/restServer.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { float64s, int32s, utf8s } from "../../support/arrowColumns.js";
+import { openBothEngines } from "../../support/bothEngines.js";
+import { type RestServer, startRestServer } from "../../support/restServer.js";
 
 const KEY = "secret";
 const COUNT = 12;
@@ -16,24 +16,17 @@ const textOf = (row: number): string => (row % 4 === 3 ? "a kitten" : "a puppy p
 
 const textQuery = (query: string) => ({ stringQuery: { query } });
 
-let root: string;
-let namespace: DirectoryNamespace;
 let server: RestServer;
-let native: Connection;
 let remote: Connection;
 
+const { root, namespace, connection: native } = await openBothEngines();
 beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
   server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
-  native = await connect(root);
   remote = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
 });
 afterAll(async () => {
-  native.close();
   remote.close();
   await server[Symbol.asyncDispose]();
-  await namespace.close();
 });
 
 async function indexText(table: string): Promise<void> {
@@ -220,20 +213,17 @@ interface SavedColumn {
 const ROWS = Array.from({ length: COUNT }, (_, row) => row);
 const TYPES: Readonly<Record<string, SavedColumn>> = {
   float64: {
-    values: () =>
-      float64s(ROWS.map((row) => 100.5 + row)),
+    values: () => float64s(ROWS.map((row) => 100.5 + row)),
     filter: (name) => [`${name} > 105`, "id > 4"],
     namesColumn: true,
   },
   int32: {
-    values: () =>
-      int32s(ROWS.map((row) => 100 + row)),
+    values: () => int32s(ROWS.map((row) => 100 + row)),
     filter: (name) => [`${name.toUpperCase()} > 104`, "id > 4"],
     namesColumn: true,
   },
   text: {
-    values: () =>
-      utf8s(ROWS.map((row) => `saved ${row}`)),
+    values: () => utf8s(ROWS.map((row) => `saved ${row}`)),
     filter: (name) => [`${name} IN ('saved 5', 'saved 7')`, "id IN (5, 7)"],
     namesColumn: true,
   },
@@ -241,7 +231,10 @@ const TYPES: Readonly<Record<string, SavedColumn>> = {
     values: () =>
       arrow.vectorFromArray(
         ROWS.map((row) => ({ a: row, b: `saved ${row}` })),
-        new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("b", new arrow.Utf8(), true)]),
+        new arrow.Struct([
+          new arrow.Field("a", new arrow.Int32(), true),
+          new arrow.Field("b", new arrow.Utf8(), true),
+        ]),
       ),
     filter: (name) => [`${name}.a > 4`, "id > 4"],
     namesColumn: false,

@@ -4,9 +4,9 @@ import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError } from "tiltyard";
 import { connect } from "tiltyard-reference/session.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const rowsFrom = (first: number, count: number): Table =>
   new Table({

@@ -11,9 +11,9 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const FRAGMENTS = 3;
 const ROWS = 1000;
@@ -31,7 +31,10 @@ beforeEach(async () => {
 });
 afterEach(() => namespace.close());
 
-const member = new arrow.Struct([new arrow.Field("n", new arrow.Int32(), true), new arrow.Field("s", new arrow.Utf8(), true)]);
+const member = new arrow.Struct([
+  new arrow.Field("n", new arrow.Int32(), true),
+  new arrow.Field("s", new arrow.Utf8(), true),
+]);
 
 function rowsFrom(first: number): arrow.Table {
   const ids = Array.from({ length: ROWS }, (_, row) => first + row);

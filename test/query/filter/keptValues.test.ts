@@ -1,16 +1,15 @@
 /** Filters keep column values for the query: selected rows equal those of a full scan, for any pages. */
 
 import { Dictionary, Field, Int32, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import { beforeAll, expect, it } from "vitest";
 import { float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { sharedNamespace } from "../../support/fixtures.js";
 
 /** More than are decoded whole (file/pages/pageWindows). */
 const ROWS = 140_000;
 const FRAGMENTS = 2;
 
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 let all: readonly string[] = [];
 const columns = ["r", "i", "big", "f", "s", "w", "d", "st", "li"];
 
@@ -26,7 +25,6 @@ async function rowsOf(options: object): Promise<string[]> {
 }
 
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
     const numbers = Array.from({ length: ROWS / FRAGMENTS }, (_, row) => fragment * (ROWS / FRAGMENTS) + row);
     const spread = numbers.map((number) => (Math.imul(number + 1, 2654435761) >>> 0) % 100_000);
@@ -36,7 +34,9 @@ beforeAll(async () => {
       i: int32s(spread.map((value) => (value % 11 === 0 ? null : value))),
       big: int64s(spread.map((value) => BigInt(value) * 1_000_003n)),
       f: float64s(spread.map((value) => value / 1000)),
-      s: utf8s(spread.map((value) => (value % 13 === 0 ? null : `name ${String(value).padStart(6, "0")} of row`))),
+      s: utf8s(
+        spread.map((value) => (value % 13 === 0 ? null : `name ${String(value).padStart(6, "0")} of row`)),
+      ),
       w: utf8s(spread.map((value) => (value % 17 === 0 ? null : `word ${value % 40}`))),
       d: vectorFromArray(
         spread.map((value) => `kind ${value % 5}`),
@@ -57,7 +57,6 @@ beforeAll(async () => {
   await namespace.deleteFromTable({ id: ["t"], predicate: "r % 1000 = 7" });
   all = await rowsOf({});
 });
-afterAll(() => namespace.close());
 
 it.each([
   "i < 1000",

@@ -5,18 +5,20 @@ import { join } from "node:path";
 import { Table } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../../support/countingDisk.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { CountingDisk } from "../../support/countingDisk.js";
+import { sharedDirectory } from "../../support/fixtures.js";
+import { makeTempDir } from "../../support/tempDir.js";
 
 const FRAGMENTS = 2;
 const ROWS = 150_000;
 
-let root: string;
+const root = sharedDirectory();
 beforeAll(async () => {
-  root = await makeTempDir();
   await using namespace = new DirectoryNamespace({ root, durability: "none" });
   for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
     const ids = Array.from({ length: ROWS }, (_, row) => fragment * ROWS + row);
@@ -34,7 +36,6 @@ beforeAll(async () => {
   await table.createIndex("mixed", { config: Index.btree() });
   connection.close();
 });
-afterAll(() => rm(root, { recursive: true, force: true }));
 
 const table = async (directory: string, options: object): Promise<readonly unknown[]> => {
   await using namespace = new DirectoryNamespace({ root: directory, durability: "none" });

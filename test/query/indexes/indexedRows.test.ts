@@ -4,24 +4,18 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { IndexMetadata } from "../../../src/format/table.js";
 import { withCoverage } from "../../../src/table/commit/indexCoverage.js";
+import { bools, float32s, float64s, int32s, int64s, uint64s, utf8s } from "../../support/arrowColumns.js";
 import { changeIndexes } from "../../support/changeIndexes.js";
 import { runsOf } from "../../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
-import { bools, float32s, float64s, int32s, int64s, uint64s, utf8s } from "../../support/arrowColumns.js";
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 const member = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true)]);
 const SCHEMA = new arrow.Schema([

@@ -7,8 +7,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, Int32, Schema, Table, Utf8 } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { columnOfScalars } from "../../../src/expression/values/scalars.js";
 import type { PlainType } from "../../../src/expression/values/types.js";
 import { IndexMetadata } from "../../../src/format/table.js";
@@ -18,17 +17,12 @@ import { kindOfName } from "../../../src/indexes/kinds/kinds.js";
 import type { TableField } from "../../../src/schema/schema.js";
 import { withCoverage } from "../../../src/table/commit/indexCoverage.js";
 import { targetOf } from "../../indexes/indexDirectory.js";
-import { changeIndexes } from "../../support/changeIndexes.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { changeIndexes } from "../../support/changeIndexes.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 
-let root: string;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 
 const FRAGMENTS = 3;
 const ROWS = 400;

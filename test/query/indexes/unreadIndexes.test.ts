@@ -5,15 +5,15 @@
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, FixedSizeList, Float32, Table, vectorFromArray } from "apache-arrow";
-import { CorruptFileError, DirectoryNamespace, type NamespaceWarning, type TableHandle } from "tiltyard";
+import { CorruptFileError, type DirectoryNamespace, type NamespaceWarning, type TableHandle } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { IndexMetadata } from "../../../src/format/table.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 import { changeIndexes } from "../../support/changeIndexes.js";
 import { copyTree } from "../../support/copyTree.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex, withReference } from "../../support/indexedTable.js";
 import { RestNamespace } from "../../support/restNamespace.js";
-import { makeTempDir } from "../../support/tempDir.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const ROWS = 300;
 const WORDS = ["apple", "banana", "cherry", "damson", "elder"];
@@ -34,26 +34,20 @@ function rowsFrom(first: number, count: number): Table {
   });
 }
 
-let root: string;
-let namespace: DirectoryNamespace;
 let overHttp: DirectoryNamespace;
 const warnings: NamespaceWarning[] = [];
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({
-    root,
-    durability: "none",
-    onWarning(warning) {
-      warnings.push(warning);
-      throw new Error("a host's function may fail");
-    },
-  });
+const root = sharedDirectory();
+const namespace = sharedNamespace({
+  root,
+  onWarning(warning) {
+    warnings.push(warning);
+    throw new Error("a host's function may fail");
+  },
+});
+beforeAll(() => {
   overHttp = new RestNamespace({ root, durability: "none" }) as unknown as DirectoryNamespace;
 });
-afterAll(async () => {
-  await overHttp.close();
-  await namespace.close();
-});
+afterAll(() => overHttp.close());
 
 type Entry = (entry: IndexMetadata) => IndexMetadata;
 const details = (entry: IndexMetadata, typeUrl: string): IndexMetadata => ({

@@ -2,21 +2,19 @@
 
 import { tableFromArrays } from "apache-arrow";
 import type { QueryPlanNode } from "tiltyard";
-import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import { InvalidInputError, TableColumnNotFoundError } from "tiltyard";
+import { beforeAll, expect, it } from "vitest";
+import { sharedNamespace } from "../../support/fixtures.js";
 
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 const id = ["t"];
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   for (let fragment = 0; fragment < 3; fragment++) {
     const numbers = Float64Array.from({ length: 60_000 }, (_, row) => fragment * 60_000 + row);
     const rows = tableFromArrays({ n: numbers, m: numbers.map((n) => n % 1000), wide: numbers });
     await (fragment === 0 ? namespace.createTable({ id }, rows) : namespace.insertIntoTable({ id }, rows));
   }
 });
-afterAll(() => namespace.close());
 
 const explain = (query: object): Promise<string> => namespace.explainTableQueryPlan({ id, query });
 

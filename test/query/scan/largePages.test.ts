@@ -1,10 +1,10 @@
 /** Pages with so many rows that they are decoded by windows: answers equal those of a full scan. */
 
 import { Field, Int32, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, type QueryTableRequest } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import type { QueryTableRequest } from "tiltyard";
+import { beforeAll, describe, expect, it } from "vitest";
 import { int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { sharedNamespace } from "../../support/fixtures.js";
 
 const id = ["t"];
 const ROWS = 70_000;
@@ -69,14 +69,12 @@ const listOf = ({ n }: Row) => [n % 1000, n % 77];
 const sparseListOf = ({ n }: Row) => (n % 5 === 0 ? null : n % 5 === 1 ? [] : [n % 100, null, n % 7]);
 
 const COLUMNS = ["n", "s", "l", "w", "b", "c", "k"];
-let ns: DirectoryNamespace;
+const ns = sharedNamespace();
 beforeAll(async () => {
-  ns = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   await ns.createTable({ id }, tableOf(0, ROWS));
   await ns.insertIntoTable({ id }, tableOf(ROWS, MORE_ROWS));
   await ns.deleteFromTable({ id, predicate: "n % 1000 = 9" });
 }, 60_000);
-afterAll(() => ns.close());
 
 async function ask(request: Partial<QueryTableRequest>): Promise<Row[]> {
   const answer = await ns.queryTable({ id, columns: COLUMNS, ...request });

@@ -1,34 +1,35 @@
 /** Counts the bytes and reads of scans and takes. */
 
-import { rm } from "node:fs/promises";
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { Random } from "../../support/generators.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const ROWS = 1_000_000;
 const DIMENSION = 4;
 const KIB = 1024;
 
-let root: string;
+const root = sharedDirectory();
 let disk: CountingDisk;
 let namespace: DirectoryNamespace;
 
 beforeAll(async () => {
-  root = await makeTempDir();
   await using writer = new DirectoryNamespace({ root, durability: "none" });
   await writer.createTable({ id: ["large"] }, largeTable());
   await writer.createTable({ id: ["ten"] }, tenColumns());
 });
-afterAll(() => rm(root, { recursive: true, force: true }));
 
 function table(columns: Readonly<Record<string, ReturnType<typeof arrow.makeData>>>): arrow.Table {
   const fields = Object.entries(columns).map(([name, { type }]) => new arrow.Field(name, type, true));
   const children = Object.values(columns);
-  const data = arrow.makeData({ type: new arrow.Struct(fields), length: children[0].length, nullCount: 0, children });
+  const data = arrow.makeData({
+    type: new arrow.Struct(fields),
+    length: children[0].length,
+    nullCount: 0,
+    children,
+  });
   return new arrow.Table([new arrow.RecordBatch(new arrow.Schema(fields), data)]);
 }
 
@@ -54,7 +55,10 @@ function largeTable(): arrow.Table {
   const item = new arrow.Float32();
   const vectors = Float32Array.from({ length: ROWS * DIMENSION }, (_, index) => Math.sin(index));
   return table({
-    packed: arrow.makeData({ type: new arrow.Int32(), data: Int32Array.from({ length: ROWS }, (_, row) => row) }),
+    packed: arrow.makeData({
+      type: new arrow.Int32(),
+      data: Int32Array.from({ length: ROWS }, (_, row) => row),
+    }),
     plain: arrow.makeData({ type: new arrow.Float64(), data: randomFloats(ROWS, 3) }),
     word: arrow.makeData({ type: new arrow.Utf8(), length: ROWS, valueOffsets: offsets, data: text }),
     vector: arrow.makeData({

@@ -10,7 +10,6 @@ import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { Random } from "../../support/generators.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
 
 const FRAGMENTS = 60;
 const FEW = 15;

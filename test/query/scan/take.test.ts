@@ -1,6 +1,5 @@
 /** Random access gives the rows that a scan has at the same offsets, in the order asked. */
 
-import { rm } from "node:fs/promises";
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
@@ -11,6 +10,7 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../../src/errors.js";
+import { sharedDirectory } from "../../support/fixtures.js";
 import { type ColumnSpec, makeTable, type TableSpec } from "../../support/generators.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -33,11 +33,7 @@ const COLUMNS: readonly ColumnSpec[] = [
 ];
 const NAMES = COLUMNS.map(({ name }) => name);
 
-let root: string;
-beforeAll(async () => {
-  root = await makeTempDir();
-});
-afterAll(() => rm(root, { recursive: true, force: true }));
+const root = sharedDirectory();
 
 /** Rows of a table at offsets, by way of its columns. */
 function pick(table: arrow.Table, offsets: readonly number[], names: readonly string[]): arrow.Table {
@@ -174,7 +170,10 @@ describe.each(VERSIONS)("file version %s", (version) => {
 it("a take returns rows of lists and structs", async () => {
   const item = new arrow.Field("item", new arrow.Int32(), true);
   const list = new arrow.List(item);
-  const struct = new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true), new arrow.Field("l", list, true)]);
+  const struct = new arrow.Struct([
+    new arrow.Field("a", new arrow.Int32(), true),
+    new arrow.Field("l", list, true),
+  ]);
   const listOf = (row: number) =>
     row % 11 === 0 ? null : Array.from({ length: row % 5 }, (_, index) => (index === 3 ? null : row * index));
   const rowCount = 30_000;

@@ -1,17 +1,12 @@
 /** Arbitrary text searches return the rows and scores of a scan, with filters, limits and uncovered rows. */
 
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
+import { sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { asked, type Match, type ModelQuery, type ModelRow, TextModel } from "../../support/textModel.js";
 
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-});
-afterAll(() => namespace.close());
+const namespace = sharedNamespace();
 
 /** Words that differ by few letters, most frequent first. */
 const WORDS = [

@@ -1,14 +1,12 @@
 /** The best filtered rows are the first of all filtered rows, for any numbers of wanted and selected rows. */
 
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const ROWS = 20_000;
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const rows = Array.from({ length: ROWS }, (_, id) => {
     const drawn = Math.imul(id + 1, 2_654_435_761) >>> 0;
     const often = "often ".repeat(drawn % 4);
@@ -20,7 +18,6 @@ beforeAll(async () => {
   await buildIndex(namespace, { id, column: "t", indexType: "FTS", stem: false });
   await namespace.deleteFromTable({ id, predicate: "id % 11 = 5" });
 });
-afterAll(() => namespace.close());
 
 it.each([
   "seldom",

@@ -1,12 +1,11 @@
 /** Queries of very many words and long texts run in steps, with the results of short ones. */
 
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { runSync } from "../../../src/async/eventLoop.js";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../../src/indexes/text/parameters.js";
+import { sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { TextModel } from "../../support/textModel.js";
 
 const ROWS = 1500;
@@ -15,10 +14,9 @@ const wordsOf = (row: number): string[] =>
   Array.from({ length: 3 + (row % 7) }, (_, index) => `w${(row * 31 + index * 977) % WORDS}`);
 const all = Array.from({ length: WORDS }, (_, word) => `w${word}`);
 
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 const table = () => namespace.table<{ id: number; t: string }>("t").query().select(["id"]);
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   const rows = Array.from({ length: ROWS }, (_, row) => ({ id: row, t: wordsOf(row).join(" ") }));
   await namespace.createTable({ id }, rows.slice(0, 1200));
@@ -26,7 +24,6 @@ beforeAll(async () => {
   await buildIndex(namespace, { id, column: "t", indexType: "FTS", ...cut });
   await namespace.insertIntoTable({ id }, rows.slice(1200));
 });
-afterAll(() => namespace.close());
 
 const model = new TextModel(
   Array.from({ length: ROWS }, (_, id) => ({ id, words: wordsOf(id), isIndexed: id < 1200, isAlive: true })),

@@ -2,21 +2,17 @@
 
 import { tableFromIPC } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, type Highlight, type StructuredTextQuery } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Highlight, StructuredTextQuery } from "tiltyard";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../../src/indexes/text/parameters.js";
 import { hostileTexts } from "../../support/corpora.js";
 import { runsOf } from "../../support/effort.js";
+import { sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { startRestServer } from "../../support/restServer.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-});
-afterAll(() => namespace.close());
+const namespace = sharedNamespace();
 
 type Row = Record<string, unknown> & { readonly id: number };
 

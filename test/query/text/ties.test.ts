@@ -1,14 +1,12 @@
 /** Rows of equal scores come in disk order, for any limit and any way to find them. */
 
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
+import { sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const ROWS = 900;
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   const rows = Array.from({ length: ROWS }, (_, row) => ({
     id: row,
@@ -20,7 +18,6 @@ beforeAll(async () => {
   await buildIndex(namespace, { id, column: "t", indexType: "FTS", ...cut });
   await namespace.insertIntoTable({ id }, rows.slice(700));
 });
-afterAll(() => namespace.close());
 
 it.each([
   { phrase: { column: "t", terms: "aa bb" } },

@@ -6,6 +6,7 @@ import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeHalfFloat, encodeHalfFloat } from "../../../src/bytes/halfFloat.js";
 import { runsOf } from "../../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { nearestOf, randomNumbers, type TestRow, vectorTable } from "../../support/vectorTables.js";
 
@@ -59,13 +60,12 @@ function rowsOf(kind: Kind, item: (typeof ITEMS)[number], firstId: number, seed:
 
 const tableOf = (item: string, kind: Kind): string => `${item} ${kind}`.replaceAll(" ", "-");
 
-let sketched: DirectoryNamespace;
+const root = sharedDirectory();
+const sketched = sharedNamespace({ root });
 let plain: DirectoryNamespace;
 /** Live rows of each table's versions. */
 const versions = new Map<string, Map<number, TestRow[]>>();
 beforeAll(async () => {
-  const root = await makeTempDir();
-  sketched = new DirectoryNamespace({ root, durability: "none" });
   plain = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 0 });
   for (const item of ITEMS) {
     for (const [index, kind] of KINDS.entries()) {
@@ -91,10 +91,7 @@ beforeAll(async () => {
     }
   }
 });
-afterAll(async () => {
-  await sketched.close();
-  await plain.close();
-});
+afterAll(() => plain.close());
 
 const filters: readonly { readonly text: string; readonly keeps: (row: TestRow) => boolean }[] = [
   { text: "id >= 500", keeps: ({ id }) => id >= 500 },

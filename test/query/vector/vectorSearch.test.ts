@@ -2,9 +2,10 @@
 
 import { Field, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import { InvalidInputError, TableColumnNotFoundError } from "tiltyard";
+import { beforeAll, describe, expect, it } from "vitest";
+import { int32s } from "../../support/arrowColumns.js";
+import { sharedNamespace } from "../../support/fixtures.js";
 import {
   distanceOf,
   type NearRow,
@@ -18,16 +19,14 @@ import {
   vectorTable,
   vectorType,
 } from "../../support/vectorTables.js";
-import { int32s } from "../../support/arrowColumns.js";
 
 const DIMENSION = 7;
 const ITEMS: readonly TestItem[] = ["float16", "float32", "float64", "uint8"];
 
-let namespace: DirectoryNamespace;
+const namespace = sharedNamespace();
 /** Live rows of each version of each table, by item type. */
 const versions = new Map<TestItem, Map<number, TestRow[]>>();
 beforeAll(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   for (const [index, item] of ITEMS.entries()) {
     const id = [item];
     const versionRows = new Map<number, TestRow[]>();
@@ -49,7 +48,6 @@ beforeAll(async () => {
     versionRows.set(deleted, rows);
   }
 });
-afterAll(() => namespace.close());
 
 const metricsOf = (item: TestItem): readonly TestMetric[] =>
   item === "uint8" ? ["hamming"] : ["l2", "cosine", "dot"];

@@ -20,9 +20,9 @@ import {
 } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { int32s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { int32s } from "../../support/arrowColumns.js";
 
 const ID = { id: ["t"] };
 const FRAGMENT_ROWS = 10;

@@ -1,11 +1,20 @@
 /** Columns that are computed from a computed column become null where a backfill changes it. */
 
-import { Field as ArrowField, FixedSizeList, Float32, Int64, Schema, Table, Utf8 } from "apache-arrow";
+import {
+  Field as ArrowField,
+  FixedSizeList,
+  Float32,
+  Int64,
+  Schema,
+  Table,
+  tableFromIPC,
+  Utf8,
+} from "apache-arrow";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { int64s, utf8s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { int64s, utf8s } from "../../support/arrowColumns.js";
 
 const ID = { id: ["t"] };
 let root: string;

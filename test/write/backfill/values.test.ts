@@ -4,10 +4,10 @@ import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { expect, it } from "vitest";
+import { bools, utf8s } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { bools, utf8s } from "../../support/arrowColumns.js";
 
 const ID = { id: ["t"] };
 const LIST = new arrow.List(new arrow.Field("item", new arrow.Int32(), true));
@@ -208,7 +208,10 @@ it("values equal those of the function for every form of arguments and results",
 async function filledBy(made: UserFunction): Promise<arrow.Table> {
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
-  await ns.createTable(ID, new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
+  await ns.createTable(
+    ID,
+    new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }),
+  );
   await ns.alterTableAddColumns({
     ...ID,
     newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
@@ -283,7 +286,10 @@ it("only the call of a failed row is repeated", async () => {
   };
   const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
-  await ns.createTable(ID, new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }));
+  await ns.createTable(
+    ID,
+    new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 64 }, (_, n) => n)) }),
+  );
   await ns.alterTableAddColumns({
     ...ID,
     newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
@@ -307,10 +313,7 @@ async function fillFromLongTexts(made: UserFunction, settings: object): Promise<
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
   const texts = Array.from({ length: LONG_ROWS }, (_, n) => longText(n));
   const numbers = Int32Array.from(texts.keys());
-  await ns.createTable(
-    ID,
-    new arrow.Table({ n: arrow.vectorFromArray(numbers), text: utf8s(texts) }),
-  );
+  await ns.createTable(ID, new arrow.Table({ n: arrow.vectorFromArray(numbers), text: utf8s(texts) }));
   await ns.deleteFromTable({ ...ID, predicate: "n >= 20000 AND n % 10 = 3" });
   await ns.alterTableAddColumns({
     ...ID,

@@ -8,8 +8,14 @@ import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalFieldOf } from "../../../src/arrow/types/logicalTypes.js";
 import { physicalRows } from "../../../src/write/columns/physicalRows.js";
 
-const members = [new arrow.Field("a", new arrow.Int32(), false), new arrow.Field("b", new arrow.Utf8(), true)];
-const entry = new arrow.Struct([new arrow.Field("key", new arrow.Utf8(), false), new arrow.Field("value", new arrow.Int32(), true)]);
+const members = [
+  new arrow.Field("a", new arrow.Int32(), false),
+  new arrow.Field("b", new arrow.Utf8(), true),
+];
+const entry = new arrow.Struct([
+  new arrow.Field("key", new arrow.Utf8(), false),
+  new arrow.Field("value", new arrow.Int32(), true),
+]);
 const texts = Array.from({ length: 128 }, (_, row) => `text ${row}`);
 /** By type: values of each row. */
 const TYPES: [arrow.DataType, (row: number) => unknown][] = [
@@ -77,7 +83,11 @@ it("live rows keep their offsets for any deletions and batches", async () => {
 });
 
 it("nullable members stand in for null structs that a file cannot store", async () => {
-  const field = new arrow.Field("st", new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true)]), true);
+  const field = new arrow.Field(
+    "st",
+    new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true)]),
+    true,
+  );
   async function* none() {}
   const places = { rowCount: 2, deleted: Uint32Array.of(0, 1), batchRows: 10, nullStructs: false };
   const seen: unknown[] = [];

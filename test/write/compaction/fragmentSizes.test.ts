@@ -7,9 +7,9 @@ import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { bools, float32s, int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { bools, float32s, int32s, utf8s } from "../../support/arrowColumns.js";
 
 const id = ["t"];
 

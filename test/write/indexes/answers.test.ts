@@ -2,13 +2,13 @@
 
 import { Field, Float64, Int32, List, Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { InvalidInputError } from "tiltyard";
+import { describe, expect, it } from "vitest";
 import type { IndexKindName } from "../../../src/indexes/kind.js";
-import { runsOf } from "../../support/effort.js";
-import { buildIndex, foundHere } from "../../support/indexedTable.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { int32s } from "../../support/arrowColumns.js";
+import { runsOf } from "../../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
+import { buildIndex, foundHere } from "../../support/indexedTable.js";
 
 const RUNS = runsOf("INDEX_RUNS", 2);
 
@@ -112,14 +112,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-let namespace: DirectoryNamespace;
-let root: string;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterAll(() => namespace.close());
 
 /** A table whose column `v` usually has an index. */
 class Indexed {

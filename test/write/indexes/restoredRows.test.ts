@@ -2,12 +2,12 @@
 
 import { readdirSync } from "node:fs";
 import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 const KINDS = {
   BTREE: { column: "i", filter: "i = 90" },
@@ -31,14 +31,9 @@ const rowsFrom = (first: number) =>
     v: [row, 1],
   }));
 
-let root: string;
-let others: DirectoryNamespace;
 let tables = 0;
-beforeAll(async () => {
-  root = await makeTempDir();
-  others = new DirectoryNamespace({ root, durability: "none", workers: 0 });
-});
-afterAll(() => others.close());
+const root = sharedDirectory();
+const others = sharedNamespace({ root, workers: 0 });
 
 const build = (namespace: DirectoryNamespace, name: string, kind: Kind) =>
   buildIndex(namespace, { id: [name], column: KINDS[kind].column, indexType: kind, name: kind });

@@ -1,10 +1,7 @@
 /** Rows of an index sorted by value in memory, with computed ids or with the ids as data. */
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import type { LogicalType } from "../../../src/arrow/types/type.js";
 import { integerWords, uint64Column } from "../../../src/indexes/indexFile.js";
@@ -12,14 +9,11 @@ import type { IndexRows } from "../../../src/indexes/kind.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { TemporaryFile } from "../../../src/io/temporaryFile.js";
 import { sortByValue } from "../../../src/write/indexes/sortByValue.js";
+import { sharedDirectory } from "../../support/fixtures.js";
 
 const INT32 = { kind: "int", bits: 32, signed: true } as const;
 
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "tiltyard-sort-"));
-});
-afterAll(() => rm(directory, { recursive: true }));
+const directory = sharedDirectory();
 
 const makeFile = () => TemporaryFile.create(new NodeDisk({ durability: "none" }), directory);
 

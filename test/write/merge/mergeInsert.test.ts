@@ -3,7 +3,7 @@
 import { readdir } from "node:fs/promises";
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OperationContext, openContext } from "../../../src/operations/context.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
@@ -11,8 +11,8 @@ import { tableAt } from "../../../src/table/versions/tableAt.js";
 import type { MergeRequest } from "../../../src/write/merge/clauses.js";
 import { mergeInsert } from "../../../src/write/merge/mergeInsert.js";
 import { runsOf } from "../../support/effort.js";
+import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { isInLock } from "../../support/lockEntries.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 interface Row {
   readonly k: number | null;
@@ -41,7 +41,12 @@ function tableOf(rows: readonly Row[], names: readonly (keyof Row)[] = columns, 
         );
         return new arrow.RecordBatch(
           schema,
-          arrow.makeData({ type: new arrow.Struct(schema.fields), length: part.length, nullCount: 0, children }),
+          arrow.makeData({
+            type: new arrow.Struct(schema.fields),
+            length: part.length,
+            nullCount: 0,
+            children,
+          }),
         );
       }),
   );
@@ -130,18 +135,13 @@ function modelOf(target: readonly Row[], source: readonly Row[], merge: Merge): 
 const sorted = (rows: readonly Row[]): string[] =>
   rows.map(({ k, s, v }) => JSON.stringify([k, s, v])).sort();
 
-let root: string;
+const root = sharedDirectory();
+const namespace = sharedNamespace({ root });
 let context: OperationContext;
-let namespace: DirectoryNamespace;
-beforeAll(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
+beforeAll(() => {
   context = openContext({ root, durability: "none" });
 });
-afterAll(async () => {
-  await context.close();
-  await namespace.close();
-});
+afterAll(() => context.close());
 
 let tableCount = 0;
 

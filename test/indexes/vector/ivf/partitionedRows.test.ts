@@ -1,20 +1,15 @@
 /** Compares rows sorted by partition, in memory or partly in a file, with a plain sort. */
 
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { FixedColumn } from "../../../../src/arrow/columns/column.js";
 import { PartitionedRows } from "../../../../src/indexes/vector/ivf/partitionedRows.js";
 import { TemporaryFile } from "../../../../src/io/temporaryFile.js";
+import { sharedDirectory } from "../../../support/fixtures.js";
 import { disk } from "../../indexDirectory.js";
 
-let directory: string;
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "partitioned-"));
-});
-afterAll(() => rm(directory, { recursive: true }));
+const directory = sharedDirectory();
 
 const bytesOf = (column: unknown): Uint8Array => (column as FixedColumn).values;
 
