@@ -11,6 +11,7 @@ import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../src/arrow/columns/takeColumn.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import { InvalidInputError, UnsupportedError } from "../../src/errors.js";
+import { columnsOf } from "../support/arrowColumns.js";
 import {
   COLUMN_NAMES,
   columnArbitrary,
@@ -110,12 +111,7 @@ it("share one dictionary where all columns have the same", () => {
 
 it("refuse a united dictionary that its indices cannot reach", () => {
   const make = (prefix: string) =>
-    columnOf(
-      vectorFromArray(
-        Array.from({ length: 100 }, (_, index) => `${prefix}${index}`),
-        new Dictionary(new Utf8(), new Int8()),
-      ).data[0],
-    );
+    columnOf(columnsOf(new Dictionary(new Utf8(), new Int8()))(100, (index) => `${prefix}${index}`).data[0]);
   expect(() => concatColumns([make("a"), make("b")])).toThrow(UnsupportedError);
   expect(concatColumns([make("a"), make("a")]).length).toBe(200);
 });

@@ -2,7 +2,7 @@
 
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { columnsOf, int32s } from "../support/arrowColumns.js";
 import { FILE_VERSIONS, type FileVersion } from "../support/interop.js";
 import { Exchange } from "./support/exchange.js";
 import { ITS_OWN_FAULT, MAJORS, openPair } from "./support/pylance.js";
@@ -84,10 +84,7 @@ const ROWS = 300;
 function rowsOf(columns: readonly (readonly [arrow.Field, readonly unknown[]])[]): arrow.Table {
   const vectors = columns.map(([{ name, type }, values]) => [
     name,
-    arrow.vectorFromArray(
-      Array.from({ length: ROWS }, (_, row) => values[row % values.length]),
-      type,
-    ),
+    columnsOf(type)(ROWS, (row) => values[row % values.length]),
   ]);
   return new arrow.Table(new arrow.Schema(columns.map(([field]) => field)), Object.fromEntries(vectors));
 }
@@ -177,10 +174,7 @@ describe.each(MAJORS)("pylance %i", (major) => {
       const field = fieldOf(major);
       return new arrow.Table(new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true), field]), {
         id: int32s(ids(first)),
-        b: arrow.vectorFromArray(
-          bytesFrom(first).map((value) => (value === null ? null : wrap(value))),
-          field.type,
-        ),
+        b: columnsOf(field.type)(bytesFrom(first).map((value) => (value === null ? null : wrap(value)))),
       });
     };
     // pylance makes blobs of version 2 from bytes only.

@@ -68,10 +68,7 @@ const struct = (row: number, size: number | null) =>
 
 const tableOf = (sizes: readonly (number | null)[], field = blobField(), firstRow = 0): arrow.Table =>
   new arrow.Table(new arrow.Schema([field]), {
-    b: arrow.vectorFromArray(
-      sizes.map((size, row) => struct(row + firstRow, size)),
-      BLOB,
-    ),
+    b: columnsOf(BLOB)(sizes.map((size, row) => struct(row + firstRow, size))),
   });
 
 const hex = (values: readonly (Uint8Array | null)[]) =>

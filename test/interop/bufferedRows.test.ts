@@ -10,7 +10,7 @@ const SCHEMA = new arrow.Schema([
   new arrow.Field("v", new arrow.Utf8(), true),
 ]);
 
-const { namespace, connection } = await openBothEngines();
+const { namespace, connection } = await openBothEngines({});
 
 const rowsOf = (...rows: readonly (readonly [number, string])[]) =>
   new arrow.Table(SCHEMA, {

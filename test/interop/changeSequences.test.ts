@@ -17,12 +17,12 @@ import {
   tableFromIPC,
   tableToIPC,
   Utf8,
-  vectorFromArray,
 } from "apache-arrow";
 import fc from "fast-check";
 import { NamespaceError } from "tiltyard";
 import { arrow, Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
+import { columnsOf } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
@@ -147,11 +147,7 @@ const isLong = ({ type }: Field): boolean => (type as Int32 | Int64).bitWidth ==
 function tableOf(fields: readonly Field[], rows: readonly Row[]): Table {
   const schema = new Schema(fields.map(({ name, type }) => new Field(name, type as DataType, true)));
   const children = schema.fields.map(
-    (field) =>
-      vectorFromArray(
-        rows.map((row) => valueIn(field, row)),
-        field.type,
-      ).data[0],
+    (field) => columnsOf(field.type)(rows.map((row) => valueIn(field, row))).data[0],
   );
   const data = makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children });
   return new Table(schema, [new RecordBatch(schema, data)]);
@@ -175,7 +171,7 @@ interface Engine {
   isRefusal(error: unknown): boolean;
 }
 
-const { root, namespace, connection } = await openBothEngines();
+const { root, namespace, connection } = await openBothEngines({});
 
 const countsOf = (counts: { numUpdatedRows: number; numInsertedRows: number; numDeletedRows: number }) => [
   counts.numUpdatedRows,

@@ -17,7 +17,7 @@ const TABLES = 4;
 const FILTERS = runsOf("FILTERS", 800);
 const ROWS = 150;
 
-const { root, namespace, connection } = await openBothEngines();
+const { root, namespace, connection } = await openBothEngines({});
 
 /** A table without rows may have no column. */
 const idsOf = (rows: { getChild(name: "id"): Iterable<number> | null }): string =>

@@ -9,6 +9,7 @@ import type { Table as TheirTable } from "tiltyard-reference/session.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   binaries,
+  columnsOf,
   float32s,
   float64s,
   int32s,
@@ -48,14 +49,13 @@ const rows = new arrow.Table({
     new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()),
   ),
   du: arrow.vectorFromArray([0n, 1n, null, -86_400_001n, 3_600_000n, 999n], new arrow.DurationMillisecond()),
-  d: arrow.vectorFromArray(
+  d: columnsOf(new arrow.DateDay())(
     [0, 18_000, null, -1, 11_016, 2].map((day) => (day === null ? null : new Date(day * 86_400_000))),
-    new arrow.DateDay(),
   ),
 });
 
 let table: TheirTable;
-const { root, namespace, connection } = await openBothEngines();
+const { root, namespace, connection } = await openBothEngines({});
 beforeAll(async () => {
   await reference.createTable(root, "t", arrow.tableToIPC(rows, "stream"));
   table = await connection.openTable("t");

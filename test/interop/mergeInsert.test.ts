@@ -8,7 +8,7 @@ import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { columnsOf, int32s } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
@@ -113,20 +113,14 @@ const unsharedType = (type: arrow.DataType): arrow.DataType =>
 function tableOf(types: Types, rows: readonly Row[], names: readonly Name[] = NAMES): arrow.Table {
   const own = names.map((name) => unsharedType(types[name]));
   const schema = new arrow.Schema(names.map((name, index) => new arrow.Field(name, own[index], true)));
-  const children = names.map(
-    (name, index) =>
-      arrow.vectorFromArray(
-        rows.map((row) => row[name]),
-        own[index],
-      ).data[0],
-  );
+  const children = names.map((name, index) => columnsOf(own[index])(rows.map((row) => row[name])).data[0]);
   const type = new arrow.Struct(schema.fields);
   return new arrow.Table(schema, [
     new arrow.RecordBatch(schema, arrow.makeData({ type, length: rows.length, nullCount: 0, children })),
   ]);
 }
 
-const { root, namespace, connection } = await openBothEngines();
+const { root, namespace, connection } = await openBothEngines({});
 
 /** Updated, inserted and deleted rows; null if the merge is refused. */
 type Counts = readonly number[] | null;

@@ -3,10 +3,10 @@
  * items; we recheck what it finds.
  */
 
-import { Field, List, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, List, Table, tableToIPC, Utf8 } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { columnsOf, int32s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { buildIndex, foundHere, foundThere, withReference } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
@@ -25,10 +25,7 @@ it.each([
   const labels = new List(new Field("item", new Utf8(), true));
   const rows = new Table({
     id: int32s(ids),
-    v: vectorFromArray(
-      ids.map((id) => (id % 10 === 7 ? null : [`l${id % 5}`])),
-      labels,
-    ),
+    v: columnsOf(labels)(ids.map((id) => (id % 10 === 7 ? null : [`l${id % 5}`]))),
   });
   await reference.createTable(root, name, tableToIPC(rows), { stableRowIds: true });
   if (maker === "us") await buildIndex(namespace, { id: [name], column: "v", indexType: "LABEL_LIST" });

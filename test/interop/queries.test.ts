@@ -13,7 +13,7 @@ import { reference } from "../support/reference.js";
 const QUERIES = runsOf("ORDERED_QUERIES", 300);
 
 const tables: Table[] = [];
-const { root, namespace, connection } = await openBothEngines();
+const { root, namespace, connection } = await openBothEngines({});
 beforeAll(async () => {
   for (const index of [0, 1]) {
     await reference.createTable(root, `t${index}`, tableToIPC(filterTable(120, index + 21), "stream"), {

@@ -5,11 +5,11 @@
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, List, Table, tableFromIPC, Uint8, vectorFromArray } from "apache-arrow";
+import { Field, List, Table, tableFromIPC, Uint8 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodeManifestFile, encodeManifestFile } from "../../src/table/versions/manifest.js";
-import { int32s } from "../support/arrowColumns.js";
+import { columnsOf, int32s } from "../support/arrowColumns.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -26,10 +26,7 @@ beforeAll(async () => {
   const bytes = new List(new Field("item", new Uint8(), false));
   const rows = new Table({
     id: int32s([...TEXTS.keys()]),
-    text: vectorFromArray(
-      TEXTS.map((text) => (text === null ? null : [...Buffer.from(text)])),
-      bytes,
-    ),
+    text: columnsOf(bytes)(TEXTS.map((text) => (text === null ? null : [...Buffer.from(text)]))),
     last: int32s([...TEXTS.keys()]),
   });
   await ns.createTable({ id: ["t"] }, rows);

@@ -6,7 +6,7 @@
 import { Field, FixedSizeList, Float32, List, Table, vectorFromArray } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { columnsOf, int32s } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 
 const ROWS = 400;
@@ -32,9 +32,8 @@ function rowsFrom(first: number, count: number, isMulti: boolean): Table {
   return new Table({
     id: int32s(ids),
     vector: isMulti
-      ? vectorFromArray(
+      ? columnsOf(new List(new Field("item", VECTOR, true)))(
           ids.map((id) => [vectorOf(id), vectorOf(2 * id + 1)]),
-          new List(new Field("item", VECTOR, true)),
         )
       : vectorFromArray(ids.map(vectorOf), VECTOR),
   });

@@ -6,7 +6,7 @@
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { utf8s } from "../support/arrowColumns.js";
+import { columnsOf, utf8s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { allTypesSpec, makeTable, type TableSpec, tableSpecs } from "../support/generators.js";
 import { exchangeTables } from "../support/interop.js";
@@ -104,17 +104,15 @@ describe("tables of 2.0", () => {
           words(count, 500, true),
           new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
         ),
-        bytes: arrow.vectorFromArray(
+        bytes: columnsOf(new arrow.Dictionary(new arrow.Binary(), new arrow.Uint16()))(
           words(count, 9, true).map((word) => (word === null ? null : new TextEncoder().encode(word))),
-          new arrow.Dictionary(new arrow.Binary(), new arrow.Uint16()),
         ),
         numbers: arrow.vectorFromArray(
           numbers(count),
           new arrow.Dictionary(new arrow.Int32(), new arrow.Int16()),
         ),
-        nulls: arrow.vectorFromArray(
+        nulls: columnsOf(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()))(
           Array.from({ length: count }, () => null),
-          new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
         ),
       });
       const [ours, theirs] = [freshName(), freshName()];

@@ -2,7 +2,7 @@
 
 import * as arrow from "apache-arrow";
 
-const columnsOf =
+export const columnsOf =
   <T extends arrow.DataType>(type: T) =>
   (values: ArrayLike<unknown> | number, cellOf = (row: number): unknown => row): arrow.Vector<T> => {
     const cells =

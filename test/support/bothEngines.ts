@@ -11,11 +11,11 @@ export interface BothEngines {
   readonly connection: Connection;
 }
 
-/** Call it once per file, outside of tests. */
-export async function openBothEngines(): Promise<BothEngines> {
+/** Call it once per file, outside of tests. By default the reference sees new versions at once. */
+export async function openBothEngines(options: object = { readConsistencyInterval: 0 }): Promise<BothEngines> {
   const root = await makeTempDir();
   const namespace = new DirectoryNamespace({ root, durability: "none" });
-  const connection = await connect(root, { readConsistencyInterval: 0 });
+  const connection = await connect(root, options);
   afterAll(async () => {
     connection.close();
     await namespace.close();

@@ -5,7 +5,7 @@ import * as arrow from "apache-arrow";
 import { type AuthorizeCall, DirectoryNamespace, type DirectoryNamespaceOptions } from "tiltyard";
 import type { RestHandlerOptions } from "tiltyard/rest";
 import { afterAll, expect, it } from "vitest";
-import { int32s, utf8s } from "./arrowColumns.js";
+import { columnsOf, int32s, utf8s } from "./arrowColumns.js";
 import { type Answer, get, post, startRestServer } from "./restServer.js";
 import { makeTempDir } from "./tempDir.js";
 
@@ -83,13 +83,11 @@ export function indexableRows(rowCount: number): Uint8Array {
     new arrow.Table({
       v: int32s(rows),
       s: utf8s(rows.map((row) => `word${row % 7} of ${row}`)),
-      labels: arrow.vectorFromArray(
+      labels: columnsOf(new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)))(
         rows.map((row) => [`a${row % 3}`, `b${row % 5}`]),
-        new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
       ),
-      x: arrow.vectorFromArray(
+      x: columnsOf(new arrow.FixedSizeList(8, items))(
         rows.map((row) => Array.from({ length: 8 }, (_, position) => Math.sin(row * (position + 1)))),
-        new arrow.FixedSizeList(8, items),
       ),
     }),
     "stream",

@@ -123,16 +123,12 @@ const member = (name: string, type: arrow.DataType, nullable = false) =>
 const asked = (settings: Record<string, string>) =>
   Object.fromEntries(Object.entries(settings).map(([key, value]) => [`lance-encoding:${key}`, value]));
 
-function column(
-  type: arrow.DataType,
-  values: readonly unknown[],
-  settings: Record<string, string> = {},
-): GoldenColumn {
-  return {
+const column =
+  (type: arrow.DataType, settings: Record<string, string> = {}) =>
+  (values: readonly unknown[]): GoldenColumn => ({
     data: arrow.vectorFromArray(values as never, type).data[0] as arrow.Data,
     metadata: asked(settings),
-  };
-}
+  });
 
 function generated(
   type: TypeName,
@@ -143,20 +139,24 @@ function generated(
   return { data: makeColumn({ type, shape, nulls }, rowCount, 77) };
 }
 
-function numbers(type: arrow.DataType, values: ArrayLike<number | bigint>): GoldenColumn {
-  const { ArrayType } = type as arrow.Int32;
-  const data = new (ArrayType as unknown as { new (values: ArrayLike<number | bigint>): Int32Array })(values);
-  return {
-    data: arrow.makeData({ type: type as arrow.Int32, length: values.length, nullCount: 0, data }),
-    nullable: false,
+const numbers =
+  (type: arrow.DataType) =>
+  (values: ArrayLike<number | bigint>): GoldenColumn => {
+    const Lane = type.ArrayType as new (values: ArrayLike<number | bigint>) => Int32Array;
+    const data = new Lane(values);
+    return {
+      data: arrow.makeData({ type: type as arrow.Int32, length: data.length, nullCount: 0, data }),
+      nullable: false,
+    };
   };
-}
 
 const rows = <T>(count: number, valueAt: (row: number) => T): T[] =>
   Array.from({ length: count }, (_, row) => valueAt(row));
 /** Null in every `every`th row. */
-const holes = <T>(every: number, values: T[]): (T | null)[] =>
-  values.map((value, row) => (row % every === every - 2 ? null : value));
+const holes =
+  (every: number) =>
+  <T>(values: T[]): (T | null)[] =>
+    values.map((value, row) => (row % every === every - 2 ? null : value));
 
 const WORDS = ["oak", "birch", "rowan", "hornbeam", "", "wild service tree"];
 
@@ -217,30 +217,19 @@ const allScalars: Column = () => ({
 });
 
 const shortTexts: Column = () => ({
-  text: column(new arrow.Utf8(), holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"])),
-  binary: column(
-    new arrow.Binary(),
-    holes(
-      5,
-      rows(8, (row) => Uint8Array.from(rows(row, (i) => 255 - i))),
-    ),
-  ),
+  text: column(new arrow.Utf8())(holes(5)(["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"])),
+  binary: column(new arrow.Binary())(holes(5)(rows(8, (row) => Uint8Array.from(rows(row, (i) => 255 - i))))),
 });
 const largeTexts: Column = () => ({
-  text: column(
-    new arrow.LargeUtf8(),
-    holes(5, ["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"]),
+  text: column(new arrow.LargeUtf8())(
+    holes(5)(["", "a", "München", "日本語", "\u0000", "🦊", "the end", "z"]),
   ),
-  binary: column(
-    new arrow.LargeBinary(),
-    holes(
-      5,
-      rows(8, (row) => Uint8Array.from(rows(row, (i) => 255 - i))),
-    ),
+  binary: column(new arrow.LargeBinary())(
+    holes(5)(rows(8, (row) => Uint8Array.from(rows(row, (i) => 255 - i)))),
   ),
 });
 const lists: Column = () => ({
-  numbers: column(new arrow.List(item(new arrow.Int32())), [
+  numbers: column(new arrow.List(item(new arrow.Int32())))([
     [1, 2],
     null,
     [],
@@ -250,7 +239,7 @@ const lists: Column = () => ({
     null,
     [7, 8, 9, 10],
   ]),
-  lists: column(new arrow.List(item(new arrow.List(item(new arrow.Int16())))), [
+  lists: column(new arrow.List(item(new arrow.List(item(new arrow.Int16())))))([
     [[1, 2], [], null, [3]],
     null,
     [[]],
@@ -260,7 +249,7 @@ const lists: Column = () => ({
     [],
     [[6]],
   ]),
-  texts: column(new arrow.List(item(new arrow.Utf8())), [
+  texts: column(new arrow.List(item(new arrow.Utf8())))([
     ["a"],
     [],
     null,
@@ -272,29 +261,20 @@ const lists: Column = () => ({
   ]),
 });
 const arrowDictionary: Column = () => {
-  const values = holes(
-    7,
-    rows(40, (row) => WORDS[(row * row) % 6]),
-  );
+  const values = holes(7)(rows(40, (row) => WORDS[(row * row) % 6]));
   return {
-    int8: column(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), values),
-    int32: column(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), values),
+    int8: column(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()))(values),
+    int32: column(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()))(values),
   };
 };
 const fewTexts: Column = () => ({
-  text: column(
-    new arrow.Utf8(),
-    holes(
-      9,
-      rows(150, (row) => WORDS[(row * row) % 6]),
-    ),
-  ),
+  text: column(new arrow.Utf8())(holes(9)(rows(150, (row) => WORDS[(row * row) % 6]))),
 });
 const emptyStruct = (length: number): arrow.Data =>
   arrow.makeData({ type: new arrow.Struct([]), length, nullCount: 0, children: [] });
 /** In 2.1 and 2.2 the reference reads each of these columns alone, but not all together. */
 const emptyStructs: Column = () => {
-  const number = numbers(new arrow.Int32(), [7, 8, 9, 10, 11]);
+  const number = numbers(new arrow.Int32())([7, 8, 9, 10, 11]);
   const members = [member("nothing", new arrow.Struct([])), member("number", new arrow.Int32())];
   return {
     first: { data: emptyStruct(5), nullable: false },
@@ -325,20 +305,12 @@ const emptyStructLists: Column = () => ({
 });
 const nothing: Column = () => ({
   null: { data: arrow.makeData({ type: new arrow.Null(), length: 20 }) },
-  int64: column(
-    new arrow.Int64(),
-    rows(20, () => null),
-  ),
-  text: column(
-    new arrow.Utf8(),
-    rows(20, () => null),
-  ),
+  int64: column(new arrow.Int64())(rows(20, () => null)),
+  text: column(new arrow.Utf8())(rows(20, () => null)),
 });
 const vectors = (dimension: number, count: number, itemNulls: boolean): GoldenColumn =>
-  column(
-    new arrow.FixedSizeList(dimension, item(new arrow.Float32())),
-    holes(
-      4,
+  column(new arrow.FixedSizeList(dimension, item(new arrow.Float32())))(
+    holes(4)(
       rows(count, (row) => rows(dimension, (i) => (itemNulls && (row + i) % 5 === 0 ? null : row + i / 8))),
     ),
   );
@@ -355,7 +327,7 @@ const smallVectors: Column = () => ({
 });
 const smallVectorsNullItems: Column = () => ({ vector: vectors(4, 10, true) });
 const packedFixed: Column = () => ({
-  pair: { ...column(PAIR, pairs(), { packed: "true" }), nullable: false },
+  pair: { ...column(PAIR, { packed: "true" })(pairs()), nullable: false },
 });
 const askedTexts =
   (settings: Record<string, string>, length: number, count: number): Column =>
@@ -364,20 +336,18 @@ const askedTexts =
     return {
       text: column(
         new arrow.Utf8(),
-        holes(
-          11,
-          rows(count, () => text(random, random.below(length))),
-        ),
         settings,
-      ),
+      )(holes(11)(rows(count, () => text(random, random.below(length))))),
     };
   };
 const blobs: Column = () => ({
-  blob: column(
-    new arrow.LargeBinary(),
-    [new Uint8Array(0), Uint8Array.of(1, 2, 3), null, noise(new Random(3), 300), Uint8Array.of(9)],
-    { blob: "true" },
-  ),
+  blob: column(new arrow.LargeBinary(), { blob: "true" })([
+    new Uint8Array(0),
+    Uint8Array.of(1, 2, 3),
+    null,
+    noise(new Random(3), 300),
+    Uint8Array.of(9),
+  ]),
 });
 
 const CASES_2_0: readonly Case[] = [
@@ -393,10 +363,7 @@ const CASES_2_0: readonly Case[] = [
     ["2.0 struct"],
     () => ({
       pair: {
-        ...column(
-          PAIR_OF_TEXT,
-          rows(9, (row) => ({ x: row, t: `t${row}` })),
-        ),
+        ...column(PAIR_OF_TEXT)(rows(9, (row) => ({ x: row, t: `t${row}` }))),
         nullable: false,
       },
     }),
@@ -420,8 +387,7 @@ const CASES_2_1: readonly Case[] = [
     "many_lists",
     ["out-of-line bit-packed levels", "mini-block, repetition index"],
     () => ({
-      numbers: column(
-        new arrow.List(item(new arrow.Uint8())),
+      numbers: column(new arrow.List(item(new arrow.Uint8())))(
         rows(1200, (row) => (row % 3 === 0 ? [] : row % 7 === 0 ? null : rows(row % 4, (i) => row + i))),
       ),
     }),
@@ -430,70 +396,34 @@ const CASES_2_1: readonly Case[] = [
     "inline_bitpacking",
     [8, 16, 32, 64].map((bits) => `inline bit-packing of ${bits} bits`),
     () => ({
-      int8: numbers(
-        new arrow.Int8(),
-        rows(1500, (row) => (row * 7) % 8),
-      ),
-      int16: numbers(
-        new arrow.Int16(),
-        rows(1500, (row) => (row * 7) % 1000),
-      ),
-      int32: numbers(
-        new arrow.Int32(),
-        rows(1500, (row) => row * 7),
-      ),
-      int64: numbers(
-        new arrow.Int64(),
-        rows(1500, (row) => BigInt(row) * 70_000n),
-      ),
-      timestamp: numbers(
-        new arrow.TimestampMicrosecond(),
-        rows(1500, (row) => BigInt((row * 31) % 900)),
-      ),
+      int8: numbers(new arrow.Int8())(rows(1500, (row) => (row * 7) % 8)),
+      int16: numbers(new arrow.Int16())(rows(1500, (row) => (row * 7) % 1000)),
+      int32: numbers(new arrow.Int32())(rows(1500, (row) => row * 7)),
+      int64: numbers(new arrow.Int64())(rows(1500, (row) => BigInt(row) * 70_000n)),
+      timestamp: numbers(new arrow.TimestampMicrosecond())(rows(1500, (row) => BigInt((row * 31) % 900))),
     }),
   ],
   [
     "nulls",
     ["inline bit-packed levels"],
     () => ({
-      int32: column(
-        new arrow.Int32(),
-        holes(
-          7,
-          rows(400, (row) => row * 2_654_435 - 400_000_000),
-        ),
-      ),
+      int32: column(new arrow.Int32())(holes(7)(rows(400, (row) => row * 2_654_435 - 400_000_000))),
     }),
   ],
   [
     "many_nulls",
     ["out-of-line bit-packed levels"],
     () => ({
-      int8: column(
-        new arrow.Int8(),
-        holes(
-          7,
-          rows(1100, (row) => row % 100),
-        ),
-      ),
+      int8: column(new arrow.Int8())(holes(7)(rows(1100, (row) => row % 100))),
     }),
   ],
   [
     "runs",
     ["run lengths"],
     () => ({
-      int32: numbers(
-        new arrow.Int32(),
-        rows(900, (row) => Math.floor(row / 300) * 1_000_003 - 7),
-      ),
-      int8: numbers(
-        new arrow.Int8(),
-        rows(900, (row) => -Math.floor(row / 290)),
-      ),
-      float64: numbers(
-        new arrow.Float64(),
-        rows(900, (row) => Math.floor(row / 310) / 7),
-      ),
+      int32: numbers(new arrow.Int32())(rows(900, (row) => Math.floor(row / 300) * 1_000_003 - 7)),
+      int8: numbers(new arrow.Int8())(rows(900, (row) => -Math.floor(row / 290))),
+      float64: numbers(new arrow.Float64())(rows(900, (row) => Math.floor(row / 310) / 7)),
     }),
   ],
   ["dictionary", ["dictionary of texts", "dictionary of texts, compressed"], fewTexts],
@@ -502,12 +432,10 @@ const CASES_2_1: readonly Case[] = [
     "dictionary_of_numbers",
     ["dictionary of numbers"],
     () => ({
-      decimal: column(
-        new arrow.Decimal(4, 30, 128),
+      decimal: column(new arrow.Decimal(4, 30, 128))(
         rows(400, (row) => Uint32Array.of((row * row) % 9, 1, 2, 0)),
       ),
-      fixedSizeBinary: column(
-        new arrow.FixedSizeBinary(16),
+      fixedSizeBinary: column(new arrow.FixedSizeBinary(16))(
         rows(400, (row) => noise(new Random((row * row) % 7), 16)),
       ),
     }),
@@ -524,23 +452,17 @@ const CASES_2_1: readonly Case[] = [
     "zstd_full_zip",
     ["zstd, full-zip"],
     () => ({
-      text: column(new arrow.Utf8(), ["short", null, "a long text of no interest ".repeat(1300), ""]),
+      text: column(new arrow.Utf8())(["short", null, "a long text of no interest ".repeat(1300), ""]),
     }),
   ],
   [
     "byte_stream_split",
     ["byte-stream split"],
     () => ({
-      float64: column(
-        new arrow.Float64(),
+      float64: column(new arrow.Float64(), { compression: "zstd", bss: "on" })(
         rows(1100, (row) => row / 8 - 30),
-        { compression: "zstd", bss: "on" },
       ),
-      float32: column(
-        new arrow.Float32(),
-        rows(1100, (row) => row / 4),
-        { compression: "lz4", bss: "on" },
-      ),
+      float32: column(new arrow.Float32(), { compression: "lz4", bss: "on" })(rows(1100, (row) => row / 4)),
     }),
   ],
   [
@@ -548,20 +470,9 @@ const CASES_2_1: readonly Case[] = [
     ["full-zip, fixed width"],
     () => ({
       vector: vectors(70, 6, false),
-      binary: column(
-        new arrow.FixedSizeBinary(300),
-        holes(
-          5,
-          rows(6, (row) => noise(new Random(row), 300)),
-        ),
-      ),
-      asked: column(
-        new arrow.Int32(),
-        holes(
-          5,
-          rows(6, (row) => row - 3),
-        ),
-        { "structural-encoding": "fullzip" },
+      binary: column(new arrow.FixedSizeBinary(300))(holes(5)(rows(6, (row) => noise(new Random(row), 300)))),
+      asked: column(new arrow.Int32(), { "structural-encoding": "fullzip" })(
+        holes(5)(rows(6, (row) => row - 3)),
       ),
     }),
   ],
@@ -569,7 +480,7 @@ const CASES_2_1: readonly Case[] = [
     "full_zip_fixed_lists",
     ["full-zip, fixed width in lists"],
     () => ({
-      vectors: column(new arrow.List(item(new arrow.FixedSizeList(70, item(new arrow.Float32())))), [
+      vectors: column(new arrow.List(item(new arrow.FixedSizeList(70, item(new arrow.Float32())))))([
         [rows(70, (i) => i), rows(70, (i) => -i)],
         null,
         [],
@@ -587,7 +498,7 @@ const CASES_2_1: readonly Case[] = [
         member("l", new arrow.List(item(new arrow.FixedSizeList(70, item(new arrow.Float32())))), true),
       ]);
       const values = [{ l: [vector(1), vector(2)] }, null, { l: [] }, { l: null }, null, { l: [vector(3)] }];
-      return { s: column(type, values) };
+      return { s: column(type)(values) };
     },
   ],
   [
@@ -597,15 +508,9 @@ const CASES_2_1: readonly Case[] = [
       const random = new Random(8);
       const long = () => text(random, 260 + random.below(60));
       return {
-        text: column(new arrow.Utf8(), holes(5, rows(6, long))),
-        large: column(
-          new arrow.LargeBinary(),
-          holes(
-            5,
-            rows(6, () => noise(random, 280)),
-          ),
-        ),
-        list: column(new arrow.List(item(new arrow.Utf8())), [
+        text: column(new arrow.Utf8())(holes(5)(rows(6, long))),
+        large: column(new arrow.LargeBinary())(holes(5)(rows(6, () => noise(random, 280)))),
+        list: column(new arrow.List(item(new arrow.Utf8())))([
           [long(), null, ""],
           null,
           [],
@@ -621,8 +526,8 @@ const CASES_2_1: readonly Case[] = [
     "no_items",
     ["all null, raw levels", "all null, compressed levels"],
     () => ({
-      lists: column(new arrow.List(item(new arrow.Int32())), [[], null, [], [], null, []]),
-      nullItems: column(new arrow.List(item(new arrow.Utf8())), [[], null, [null], [null, null], null, []]),
+      lists: column(new arrow.List(item(new arrow.Int32())))([[], null, [], [], null, []]),
+      nullItems: column(new arrow.List(item(new arrow.Utf8())))([[], null, [null], [null, null], null, []]),
     }),
   ],
   ["fixed_size_list", ["fixed-size list"], smallVectors],
@@ -636,12 +541,8 @@ const CASES_2_1: readonly Case[] = [
     "fixed_size_list_nested",
     ["fixed-size list of fixed-size lists"],
     () => ({
-      pairs: column(
-        new arrow.FixedSizeList(2, item(new arrow.FixedSizeList(3, item(new arrow.Int16())))),
-        holes(
-          5,
-          rows(9, (row) => [[row, null, 2], row % 3 === 0 ? null : [3, 4, row]]),
-        ),
+      pairs: column(new arrow.FixedSizeList(2, item(new arrow.FixedSizeList(3, item(new arrow.Int16())))))(
+        holes(5)(rows(9, (row) => [[row, null, 2], row % 3 === 0 ? null : [3, 4, row]])),
       ),
     }),
   ],
@@ -652,11 +553,7 @@ const CASES_2_1: readonly Case[] = [
     () => ({
       pair: column(
         new arrow.Struct([member("x", new arrow.Int32(), true), member("t", new arrow.Utf8(), true)]),
-        holes(
-          4,
-          rows(9, (row) => ({ x: row % 3 === 0 ? null : row, t: row % 5 === 0 ? null : `t${row}` })),
-        ),
-      ),
+      )(holes(4)(rows(9, (row) => ({ x: row % 3 === 0 ? null : row, t: row % 5 === 0 ? null : `t${row}` })))),
       list: column(
         new arrow.List(
           item(
@@ -666,18 +563,17 @@ const CASES_2_1: readonly Case[] = [
             ]),
           ),
         ),
-        [
-          [{ x: 1, l: ["a"] }, null, { x: null, l: [] }],
-          [],
-          null,
-          [{ x: 4, l: null }],
-          [null],
-          [],
-          [],
-          null,
-          [],
-        ],
-      ),
+      )([
+        [{ x: 1, l: ["a"] }, null, { x: null, l: [] }],
+        [],
+        null,
+        [{ x: 4, l: null }],
+        [null],
+        [],
+        [],
+        null,
+        [],
+      ]),
     }),
   ],
   ["packed_struct", ["packed struct, fixed width"], packedFixed],
@@ -698,48 +594,28 @@ const ONLY_2_2: readonly Case[] = [
             false,
           ) as ConstructorParameters<typeof arrow.Map_>[0],
         ),
-        [
-          new Map([["a", 1n]]),
-          null,
-          new Map([["b", null]]),
-          new Map(),
-          new Map([
-            ["c", 3n],
-            ["d", -4n],
-          ]),
-        ],
-      ),
+      )([
+        new Map([["a", 1n]]),
+        null,
+        new Map([["b", null]]),
+        new Map(),
+        new Map([
+          ["c", 3n],
+          ["d", -4n],
+        ]),
+      ]),
     }),
   ],
   [
     "constant_inline",
     ["constant, inline"],
     () => ({
-      int32: numbers(
-        new arrow.Int32(),
-        rows(20, () => -5),
-      ),
-      bool: column(
-        new arrow.Bool(),
-        rows(20, () => true),
-      ),
-      decimal: column(
-        new arrow.Decimal(2, 60, 256),
-        rows(20, () => Uint32Array.of(7, 0, 0, 0, 0, 0, 0, 0)),
-      ),
-      nulls: column(
-        new arrow.Float64(),
-        holes(
-          3,
-          rows(20, () => -0),
-        ),
-      ),
-      list: column(
-        new arrow.List(item(new arrow.Int16())),
-        holes(
-          4,
-          rows(20, (row) => rows(row % 3, () => 9)),
-        ),
+      int32: numbers(new arrow.Int32())(rows(20, () => -5)),
+      bool: column(new arrow.Bool())(rows(20, () => true)),
+      decimal: column(new arrow.Decimal(2, 60, 256))(rows(20, () => Uint32Array.of(7, 0, 0, 0, 0, 0, 0, 0))),
+      nulls: column(new arrow.Float64())(holes(3)(rows(20, () => -0))),
+      list: column(new arrow.List(item(new arrow.Int16())))(
+        holes(4)(rows(20, (row) => rows(row % 3, () => 9))),
       ),
     }),
   ],
@@ -747,27 +623,11 @@ const ONLY_2_2: readonly Case[] = [
     "constant_scalar_buffer",
     ["constant, scalar buffer"],
     () => ({
-      text: column(
-        new arrow.Utf8(),
-        rows(20, () => "hello"),
-      ),
-      large: column(
-        new arrow.LargeBinary(),
-        holes(
-          3,
-          rows(20, () => Uint8Array.of(1, 2)),
-        ),
-      ),
-      wide: column(
-        new arrow.FixedSizeBinary(40),
-        rows(20, () => noise(new Random(1), 40)),
-      ),
-      list: column(
-        new arrow.List(item(new arrow.Utf8())),
-        holes(
-          4,
-          rows(20, (row) => rows(row % 3, () => "again")),
-        ),
+      text: column(new arrow.Utf8())(rows(20, () => "hello")),
+      large: column(new arrow.LargeBinary())(holes(3)(rows(20, () => Uint8Array.of(1, 2)))),
+      wide: column(new arrow.FixedSizeBinary(40))(rows(20, () => noise(new Random(1), 40))),
+      list: column(new arrow.List(item(new arrow.Utf8())))(
+        holes(4)(rows(20, (row) => rows(row % 3, () => "again"))),
       ),
     }),
   ],
@@ -775,10 +635,7 @@ const ONLY_2_2: readonly Case[] = [
     "run_length_levels",
     ["run-length levels"],
     () => ({
-      int32: column(
-        new arrow.Int32(),
-        rows(200, (row) => (row % 100 < 30 ? null : row * row * 7919)),
-      ),
+      int32: column(new arrow.Int32())(rows(200, (row) => (row % 100 < 30 ? null : row * row * 7919))),
     }),
   ],
   [
@@ -786,11 +643,7 @@ const ONLY_2_2: readonly Case[] = [
     ["packed struct, variable width"],
     () => ({
       pair: {
-        ...column(
-          PAIR_OF_TEXT,
-          rows(12, (row) => ({ x: row * 7, t: `text ${row}` })),
-          { packed: "true" },
-        ),
+        ...column(PAIR_OF_TEXT, { packed: "true" })(rows(12, (row) => ({ x: row * 7, t: `text ${row}` }))),
         nullable: false,
       },
     }),
@@ -801,8 +654,7 @@ const ONLY_2_2: readonly Case[] = [
     () => ({
       pairs: column(
         new arrow.FixedSizeList(2, item(new arrow.Struct([member("x", new arrow.Int32(), true)]))),
-        [[{ x: 1 }, { x: 2 }], null, [null, { x: null }], [{ x: 7 }, { x: 8 }]],
-      ),
+      )([[{ x: 1 }, { x: 2 }], null, [null, { x: null }], [{ x: 7 }, { x: 8 }]]),
     }),
   ],
   [
@@ -817,10 +669,7 @@ const ONLY_2_2: readonly Case[] = [
       const values = [noise(random, 5), null, noise(random, 300), new Uint8Array(0)];
       return {
         blob: {
-          ...column(
-            type,
-            values.map((data) => data && { data, uri: null }),
-          ),
+          ...column(type)(values.map((data) => data && { data, uri: null })),
           metadata: { "ARROW:extension:name": "lance.blob.v2" },
         },
       };
@@ -841,10 +690,7 @@ const ONLY_2_2: readonly Case[] = [
       );
       return {
         blob: {
-          ...column(
-            type,
-            values.map((data) => data && { data, uri: null }),
-          ),
+          ...column(type)(values.map((data) => data && { data, uri: null })),
           metadata: {
             "ARROW:extension:name": "lance.blob.v2",
             "lance-encoding:blob-inline-size-threshold": "10",
@@ -860,7 +706,7 @@ const ONLY_2_2: readonly Case[] = [
     [],
     () => ({
       json: {
-        ...column(new arrow.Utf8(), ['{"a":[1,2.5,"x"]}', null, "[]", "null", '"text"', '{"b":{"c":true}}']),
+        ...column(new arrow.Utf8())(['{"a":[1,2.5,"x"]}', null, "[]", "null", '"text"', '{"b":{"c":true}}']),
         metadata: { "ARROW:extension:name": "arrow.json" },
       },
     }),
@@ -872,8 +718,8 @@ const OTHER: readonly Case[] = [
     "flat",
     [],
     () => ({
-      int64: column(new arrow.Int64(), [1n, null, -1n]),
-      text: column(new arrow.Utf8(), ["a", null, ""]),
+      int64: column(new arrow.Int64())([1n, null, -1n]),
+      text: column(new arrow.Utf8())(["a", null, ""]),
     }),
   ],
 ];

@@ -1,7 +1,7 @@
 /** Deterministic realistic columns (text, identifiers, times, prices) for file sizes and interop. */
 
 import * as arrow from "apache-arrow";
-import { int64s } from "./arrowColumns.js";
+import { columnsOf, int64s } from "./arrowColumns.js";
 import { Random } from "./generators.js";
 
 const WORDS =
@@ -305,9 +305,8 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
     name: "dictionaryTyped",
     encoding: PACKED_DICTIONARY,
     make: (n, s) =>
-      arrow.vectorFromArray(
+      columnsOf(new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()))(
         Array.from({ length: n }, () => WORDS[s.below(50)]),
-        new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
       ).data[0],
   },
   {

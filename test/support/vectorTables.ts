@@ -2,7 +2,7 @@
 
 import * as arrow from "apache-arrow";
 import { decodeHalfFloat, encodeHalfFloat } from "../../src/bytes/halfFloat.js";
-import { int32s } from "./arrowColumns.js";
+import { columnsOf, int32s } from "./arrowColumns.js";
 
 export type TestItem = "float16" | "float32" | "float64" | "uint8";
 export type TestMetric = "l2" | "cosine" | "dot" | "hamming";
@@ -63,10 +63,7 @@ export const vectorTable = (item: TestItem, dimension: number, rows: readonly Te
   new arrow.Table({
     id: int32s(rows.map(({ id }) => id)),
     group: int32s(rows.map(({ group }) => group)),
-    v: arrow.vectorFromArray(
-      rows.map(({ vector }) => vector),
-      vectorType(item, dimension),
-    ),
+    v: columnsOf(vectorType(item, dimension))(rows.map(({ vector }) => vector)),
   });
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);

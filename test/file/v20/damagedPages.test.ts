@@ -4,7 +4,7 @@ import * as arrow from "apache-arrow";
 import { beforeAll, describe, expect } from "vitest";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { ArrayEncoding } from "../../../src/format/encodings20.js";
-import { utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, utf8s } from "../../support/arrowColumns.js";
 import { sharedDirectory } from "../../support/fixtures.js";
 import { allTypesSpec, makeIpc } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
@@ -31,9 +31,8 @@ function specialTable(): arrow.Table {
     fsst: utf8s(texts),
     lz4: utf8s(texts),
     dictionary: arrow.vectorFromArray(words, new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
-    numbers: arrow.vectorFromArray(
+    numbers: columnsOf(new arrow.Dictionary(new arrow.Int16(), new arrow.Int32()))(
       words.map((word, row) => (word === null ? null : row % 9)),
-      new arrow.Dictionary(new arrow.Int16(), new arrow.Int32()),
     ),
   };
   const plain = new arrow.Table(columns);

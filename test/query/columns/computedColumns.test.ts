@@ -10,7 +10,7 @@ import {
   TableColumnNotFoundError,
 } from "tiltyard";
 import { beforeAll, expect, it } from "vitest";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, int32s, utf8s } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 
 const ROWS = 200_000;
@@ -22,13 +22,12 @@ beforeAll(async () => {
     new Table({
       id: int32s(ids),
       text: utf8s(ids.map((id) => (id % 4 === 0 ? null : `T${id}`))),
-      st: vectorFromArray(
-        ids.map((id) => ({ a: id, l: [id] })),
+      st: columnsOf(
         new Struct([
           new Field("a", new Int32(), true),
           new Field("l", new List(new Field("item", new Int32(), true)), true),
         ]),
-      ),
+      )(ids.map((id) => ({ a: id, l: [id] }))),
       "id + 1": utf8s(ids.map(String)),
     }),
   );

@@ -6,7 +6,7 @@ import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type QueryTableRequest } from "tiltyard";
 import { type Connection, connect, type Table as TheirTable } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { float64s, int32s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 import { openBothEngines } from "../../support/bothEngines.js";
 import { type RestServer, startRestServer } from "../../support/restServer.js";
 
@@ -19,7 +19,7 @@ const textQuery = (query: string) => ({ stringQuery: { query } });
 let server: RestServer;
 let remote: Connection;
 
-const { root, namespace, connection: native } = await openBothEngines();
+const { root, namespace, connection: native } = await openBothEngines({});
 beforeAll(async () => {
   server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
   remote = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
@@ -229,13 +229,12 @@ const TYPES: Readonly<Record<string, SavedColumn>> = {
   },
   struct: {
     values: () =>
-      arrow.vectorFromArray(
-        ROWS.map((row) => ({ a: row, b: `saved ${row}` })),
+      columnsOf(
         new arrow.Struct([
           new arrow.Field("a", new arrow.Int32(), true),
           new arrow.Field("b", new arrow.Utf8(), true),
         ]),
-      ),
+      )(ROWS.map((row) => ({ a: row, b: `saved ${row}` }))),
     filter: (name) => [`${name}.a > 4`, "id > 4"],
     namesColumn: false,
   },
@@ -246,10 +245,7 @@ async function makeTable(table: string, column: Record<string, arrow.Vector>): P
   const rows = new arrow.Table({
     id: int32s(ROWS),
     text: utf8s(ROWS.map(textOf)),
-    vector: arrow.vectorFromArray(
-      ROWS.map((row) => [row, 1]),
-      vectors,
-    ),
+    vector: columnsOf(vectors)(ROWS.map((row) => [row, 1])),
     ...column,
   });
   await namespace.createTable({ id: [table], mode: "overwrite" }, rows);

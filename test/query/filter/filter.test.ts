@@ -11,7 +11,7 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, int32s, utf8s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -42,13 +42,9 @@ function rowsFrom(first: number): arrow.Table {
     id: int32s(ids),
     even: arrow.vectorFromArray(ids.map((id) => id % 2 === 0)),
     text: utf8s(ids.map((id) => (id % 7 === 0 ? null : `text ${id % 10}`))),
-    nested: arrow.vectorFromArray(
-      ids.map((id) => ({ n: id % 5, s: String(id) })),
-      member,
-    ),
-    list: arrow.vectorFromArray(
+    nested: columnsOf(member)(ids.map((id) => ({ n: id % 5, s: String(id) }))),
+    list: columnsOf(new arrow.List(new arrow.Field("item", new arrow.Int32(), true)))(
       ids.map((id) => [id % 3, id % 4]),
-      new arrow.List(new arrow.Field("item", new arrow.Int32(), true)),
     ),
   });
 }

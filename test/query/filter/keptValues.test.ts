@@ -1,8 +1,8 @@
 /** Filters keep column values for the query: selected rows equal those of a full scan, for any pages. */
 
-import { Dictionary, Field, Int32, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Dictionary, Field, Int32, List, Struct, Table, Utf8 } from "apache-arrow";
 import { beforeAll, expect, it } from "vitest";
-import { float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 
 /** More than are decoded whole (file/pages/pageWindows). */
@@ -38,17 +38,12 @@ beforeAll(async () => {
         spread.map((value) => (value % 13 === 0 ? null : `name ${String(value).padStart(6, "0")} of row`)),
       ),
       w: utf8s(spread.map((value) => (value % 17 === 0 ? null : `word ${value % 40}`))),
-      d: vectorFromArray(
-        spread.map((value) => `kind ${value % 5}`),
-        new Dictionary(new Utf8(), new Int32()),
-      ),
-      st: vectorFromArray(
+      d: columnsOf(new Dictionary(new Utf8(), new Int32()))(spread.map((value) => `kind ${value % 5}`)),
+      st: columnsOf(member)(
         spread.map((value) => (value % 19 === 0 ? null : { a: value, b: `b ${value % 3}` })),
-        member,
       ),
-      li: vectorFromArray(
+      li: columnsOf(new List(new Field("item", new Int32(), true)))(
         spread.map((value) => [value % 1000, value % 77]),
-        new List(new Field("item", new Int32(), true)),
       ),
     });
     if (fragment === 0) await namespace.createTable({ id: ["t"] }, rows);

@@ -8,7 +8,16 @@ import { connect, Index } from "tiltyard-reference/session.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { IndexMetadata } from "../../../src/format/table.js";
 import { withCoverage } from "../../../src/table/commit/indexCoverage.js";
-import { bools, float32s, float64s, int32s, int64s, uint64s, utf8s } from "../../support/arrowColumns.js";
+import {
+  bools,
+  columnsOf,
+  float32s,
+  float64s,
+  int32s,
+  int64s,
+  uint64s,
+  utf8s,
+} from "../../support/arrowColumns.js";
 import { changeIndexes } from "../../support/changeIndexes.js";
 import { runsOf } from "../../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
@@ -51,21 +60,11 @@ function rowsFrom(first: number, count: number): arrow.Table {
     g: float32s(or((n) => FLOATS[n % FLOATS.length], 7)),
     s: utf8s(or((n) => TEXTS[n % TEXTS.length], 5)),
     b: bools(or((n) => n % 3 === 1, 23)),
-    d: arrow.vectorFromArray(
-      or((n) => new Date((n % 31) * 86_400_000), 9),
-      new arrow.DateDay(),
-    ),
-    t: arrow.vectorFromArray(
-      or((n) => (n % 53) * 1000, 10),
-      new arrow.TimestampMicrosecond(),
-    ),
-    n: arrow.vectorFromArray(
-      or((n) => ({ x: n % 6 === 0 ? null : n % 17 }), 8),
-      member,
-    ),
-    tags: arrow.vectorFromArray(
+    d: columnsOf(new arrow.DateDay())(or((n) => new Date((n % 31) * 86_400_000), 9)),
+    t: columnsOf(new arrow.TimestampMicrosecond())(or((n) => (n % 53) * 1000, 10)),
+    n: columnsOf(member)(or((n) => ({ x: n % 6 === 0 ? null : n % 17 }), 8)),
+    tags: columnsOf(new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)))(
       or((n) => Array.from({ length: n % 4 }, (_, k) => ((n + k) % 5 === 0 ? null : `t${(n + k) % 7}`)), 12),
-      new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
     ),
     k: int32s(or((n) => n % 5, 14)),
     c: utf8s(or((n) => `c${n % 4}`, 6)),

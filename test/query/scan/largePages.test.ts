@@ -3,7 +3,7 @@
 import { Field, Int32, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
 import type { QueryTableRequest } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
-import { int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 
 const id = ["t"];
@@ -47,10 +47,7 @@ function tableOf(first: number, count: number): Table {
   return new Table({
     n: int32s(batchRows.map(({ n }) => n)),
     s: utf8s(batchRows.map(({ s }) => s)),
-    l: vectorFromArray(
-      batchRows.map(({ l }) => l),
-      new LargeUtf8(),
-    ),
+    l: columnsOf(new LargeUtf8())(batchRows.map(({ l }) => l)),
     w: utf8s(batchRows.map(({ w }) => w)),
     b: int64s(batchRows.map(({ b }) => b)),
     c: utf8s(batchRows.map(({ c }) => c)),

@@ -10,6 +10,7 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../../src/errors.js";
+import { columnsOf } from "../../support/arrowColumns.js";
 import { sharedDirectory } from "../../support/fixtures.js";
 import { type ColumnSpec, makeTable, type TableSpec } from "../../support/generators.js";
 import { compareTables, reference } from "../../support/reference.js";
@@ -180,10 +181,7 @@ it("a take returns rows of lists and structs", async () => {
   const rows = Array.from({ length: rowCount }, (_, row) => row);
   const table = new arrow.Table({
     list: arrow.vectorFromArray(rows.map(listOf), list),
-    struct: arrow.vectorFromArray(
-      rows.map((row) => ({ a: row % 7 === 0 ? null : row, l: listOf(row + 1) })),
-      struct,
-    ),
+    struct: columnsOf(struct)(rows.map((row) => ({ a: row % 7 === 0 ? null : row, l: listOf(row + 1) }))),
   });
   await using namespace = new DirectoryNamespace({ root, durability: "none" });
   await namespace.createTable({ id: ["nested"] }, table);

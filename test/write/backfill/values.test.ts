@@ -4,7 +4,7 @@ import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { expect, it } from "vitest";
-import { bools, utf8s } from "../../support/arrowColumns.js";
+import { bools, columnsOf, utf8s } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -32,14 +32,8 @@ const tableOf = (rows: readonly Row[], from: number): arrow.Table =>
     n: arrow.vectorFromArray(Int32Array.from(rows, (_, index) => from + index)),
     text: utf8s(rows.map(({ text }) => text)),
     flag: bools(rows.map(({ flag }) => flag)),
-    list: arrow.vectorFromArray(
-      rows.map(({ list }) => list),
-      LIST,
-    ),
-    vector: arrow.vectorFromArray(
-      rows.map(({ vector }) => vector),
-      VECTOR,
-    ),
+    list: columnsOf(LIST)(rows.map(({ list }) => list)),
+    vector: columnsOf(VECTOR)(rows.map(({ vector }) => vector)),
   });
 
 /** Converts a value to plain JavaScript. */

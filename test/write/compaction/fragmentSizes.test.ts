@@ -2,12 +2,12 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, FixedSizeList, Float32, Int32, List, Table, vectorFromArray } from "apache-arrow";
+import { Field, FixedSizeList, Float32, Int32, List, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { bools, float32s, int32s, utf8s } from "../../support/arrowColumns.js";
+import { bools, columnsOf, float32s, int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -20,13 +20,11 @@ function rowsOf(from: number, length: number): Table {
     n: int32s(rows),
     text: utf8s(rows.map(text)),
     label: utf8s(rows.map((row) => `label ${row % 5}`)),
-    list: vectorFromArray(
+    list: columnsOf(new List(new Field("item", new Int32(), true)))(
       rows.map((row) => (row % 4 === 0 ? null : Array.from({ length: row % 6 }, (_, item) => row * item))),
-      new List(new Field("item", new Int32(), true)),
     ),
-    vector: vectorFromArray(
+    vector: columnsOf(new FixedSizeList(8, new Field("item", new Float32(), true)))(
       rows.map((row) => Array.from({ length: 8 }, (_, item) => row + item / 8)),
-      new FixedSizeList(8, new Field("item", new Float32(), true)),
     ),
   });
 }

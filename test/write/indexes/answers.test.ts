@@ -1,11 +1,11 @@
 /** Answers by an index equal those of a scan after any change of the table. */
 
-import { Field, Float64, Int32, List, Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Field, Float64, Int32, List, Schema, Table, Utf8 } from "apache-arrow";
 import fc from "fast-check";
 import { InvalidInputError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { IndexKindName } from "../../../src/indexes/kind.js";
-import { int32s } from "../../support/arrowColumns.js";
+import { columnsOf, int32s } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex, foundHere } from "../../support/indexedTable.js";
@@ -144,10 +144,7 @@ class Indexed {
     ]);
     return new Table(schema, {
       id: int32s(ids),
-      v: vectorFromArray(
-        ids.map((id) => valueAt(this.#column, id)),
-        type,
-      ),
+      v: columnsOf(type)(ids.map((id) => valueAt(this.#column, id))),
       w: int32s(ids.map((id) => id % 4)),
     } as never);
   }

@@ -10,6 +10,7 @@ import { findLatestVersion } from "../../../src/table/versions/latestVersion.js"
 import { tableAt } from "../../../src/table/versions/tableAt.js";
 import type { MergeRequest } from "../../../src/write/merge/clauses.js";
 import { mergeInsert } from "../../../src/write/merge/mergeInsert.js";
+import { columnsOf } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { isInLock } from "../../support/lockEntries.js";
@@ -32,13 +33,7 @@ function tableOf(rows: readonly Row[], names: readonly (keyof Row)[] = columns, 
     parts
       .filter((part) => part.length > 0)
       .map((part) => {
-        const children = names.map(
-          (name) =>
-            arrow.vectorFromArray(
-              part.map((row) => row[name]),
-              TYPES[name],
-            ).data[0],
-        );
+        const children = names.map((name) => columnsOf(TYPES[name])(part.map((row) => row[name])).data[0]);
         return new arrow.RecordBatch(
           schema,
           arrow.makeData({
