@@ -1,10 +1,10 @@
 /** Computed columns in one process: declared, filled, stale, filled again; the reference reads each state. */
 
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, FixedSizeList, Float32, Int64, Table, tableFromIPC, Utf8 } from "apache-arrow";
+import { Field, FixedSizeList, Float32, Int64, Table, Utf8 } from "apache-arrow";
 import {
-  DirectoryNamespace,
+  type DirectoryNamespace,
   type DirectoryNamespaceOptions,
   InternalError,
   InvalidInputError,
@@ -13,23 +13,16 @@ import {
   TableVersionNotFoundError,
   type UserFunction,
 } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { int32s, utf8s } from "../support/arrowColumns.js";
+import { deferred } from "../support/deferred.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { createParts, freshStage } from "../support/stage.js";
 
-let root: string;
-const opened: DirectoryNamespace[] = [];
-beforeEach(async () => {
-  root = await makeTempDir();
-});
-afterEach(async () => {
-  for (const ns of opened.splice(0)) await ns.close();
-});
+const stage = freshStage();
 
 function open(functions: DirectoryNamespaceOptions["functions"]): DirectoryNamespace {
-  const ns = new DirectoryNamespace({ root, durability: "none", functions });
-  opened.push(ns);
+  const ns = stage.open({ functions });
   return ns;
 }
 
@@ -61,11 +54,8 @@ function doubling(change: Partial<Record<string, unknown>> = {}) {
 }
 
 async function makeTable(ns: DirectoryNamespace, fragments = 3, rowCount = 100): Promise<void> {
-  for (let part = 0; part < fragments; part++) {
-    const data = rows(part * rowCount, rowCount);
-    if (part === 0) await ns.createTable(ID, data);
-    else await ns.insertIntoTable(ID, data);
-  }
+  const parts = numbers(0, fragments).map((part) => rows(part * rowCount, rowCount));
+  await createParts(ns, ID.id, parts);
 }
 
 const declare = (ns: DirectoryNamespace) =>
@@ -77,7 +67,7 @@ async function fill(ns: DirectoryNamespace, options: object = {}) {
 }
 
 async function theirPairs(): Promise<[number, number | null][]> {
-  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const table = await stage.rowsThere();
   const d = table.getChild("d");
   const pairs = [...(table.getChild("n") ?? [])].map((n, row): [number, number | null] => {
     const value = d?.get(row);
@@ -90,7 +80,7 @@ const doubled = (values: readonly number[]): [number, number][] => values.map((n
 const stale = async (ns: DirectoryNamespace) => (await ns.describeComputedColumns(ID)).columns[0];
 
 async function checkpointNames(): Promise<string[]> {
-  return readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
+  return stage.checkpoints();
 }
 
 describe("a column of a function", () => {
@@ -122,7 +112,7 @@ describe("a column of a function", () => {
     expect(await theirPairs()).toEqual(doubled(numbers(0, 300)));
     expect(await stale(ns)).toMatchObject({ staleRows: 0, staleFragments: [] });
     expect(await checkpointNames()).toEqual([]);
-    const field = (await reference.schemaJson(root, "t")).fields.find(({ name }) => name === "d");
+    const field = (await reference.schemaJson(stage.root, "t")).fields.find(({ name }) => name === "d");
     expect(field).toMatchObject({ nullable: true });
   });
 
@@ -160,14 +150,14 @@ describe("a column of a function", () => {
     await declare(ns);
     await fill(ns, { numFrags: 1 });
     expect((await stale(ns)).staleRows).toBe(200);
-    await reference.deleteRows(root, "t", "n % 10 = 3");
+    await reference.deleteRows(stage.root, "t", "n % 10 = 3");
     await ns.optimizeTable(ID);
     expect((await stale(ns)).staleRows).toBe(180);
     seen.length = 0;
     await fill(ns);
     expect(seen.length).toBe(180);
     expect(await theirPairs()).toEqual(doubled(numbers(0, 300).filter((n) => n % 10 !== 3)));
-    await reference.optimizeTable(root, "t");
+    await reference.optimizeTable(stage.root, "t");
     expect(await theirPairs()).toEqual(doubled(numbers(0, 300).filter((n) => n % 10 !== 3)));
   });
 
@@ -199,8 +189,7 @@ describe("a column of a function", () => {
         return flat;
       },
     };
-    const ns = new DirectoryNamespace({ root, durability: "none", dataStorageVersion, functions: { embed } });
-    opened.push(ns);
+    const ns = stage.open({ dataStorageVersion, functions: { embed } });
     await makeTable(ns);
     await ns.deleteFromTable({ ...ID, predicate: "n % 7 = 2" });
     await ns.alterTableAddColumns({
@@ -211,7 +200,7 @@ describe("a column of a function", () => {
       .table("t")
       .backfill("v", { checkpointSize: 13, batchCheckpointFlushIntervalSeconds: 0 });
     await ns.waitForJob({ jobId });
-    const table = tableFromIPC(await reference.readTable(root, "t"));
+    const table = await stage.rowsThere();
     expect(table.numRows).toBe(257);
     for (const row of table) expect([...row.v]).toEqual([row.n, row.n, row.n, row.n]);
   });
@@ -321,7 +310,7 @@ describe("a backfill that can't be", () => {
     );
     const turned = open(doubling({ output: new Utf8() }).functions);
     await expect(turned.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(/int64.*string/);
-    await reference.dropColumns(root, "t", ["n"]);
+    await reference.dropColumns(stage.root, "t", ["n"]);
     await expect(ns.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
       TableColumnNotFoundError,
     );
@@ -443,7 +432,7 @@ describe("while a backfill runs", () => {
     const { functions, seen } = during(async (other) => {
       await other.insertIntoTable(ID, rows(1000, 10));
       await other.deleteFromTable({ ...ID, predicate: "n % 2 = 1" });
-      await reference.deleteRows(root, "t", "n % 10 = 4");
+      await reference.deleteRows(stage.root, "t", "n % 10 = 4");
     });
     const ns = open(functions);
     await makeTable(ns);
@@ -468,7 +457,7 @@ describe("while a backfill runs", () => {
 
   it("a cast of an input by the reference, and columns that come and go, are seen", async () => {
     const { functions } = during(async (other) => {
-      await reference.alterColumns(root, "t", [{ path: "n", dataType: { type: "int64" } }]);
+      await reference.alterColumns(stage.root, "t", [{ path: "n", dataType: { type: "int64" } }]);
       await other.alterTableAddColumns({ ...ID, newColumns: [{ name: "x", expression: "n + 1" }] });
       await other.alterTableDropColumns({ ...ID, columns: ["s"] });
     });
@@ -478,17 +467,14 @@ describe("while a backfill runs", () => {
     const { batch } = functions.double as { batch: (...args: never[]) => unknown };
     expect(batch).toBeDefined();
     await fill(ns);
-    const table = tableFromIPC(await reference.readTable(root, "t"));
+    const table = await stage.rowsThere();
     expect(table.schema.fields.map(({ name }) => name)).toEqual(["n", "d", "x"]);
     expect([...table].every(({ n, d }) => d === BigInt(n) * 2n)).toBe(true);
   });
 
   it("a cancel ends it, aborts the call, and leaves the table whole", async () => {
     let aborted = false;
-    let called = () => {};
-    const isCalled = new Promise<void>((resolve) => {
-      called = resolve;
-    });
+    const { promise: isCalled, resolve: called } = deferred();
     const double: UserFunction = {
       ...{ version: "1", inputs: ["n"], output: new Int64() },
       batch: (_, { signal }) =>
@@ -543,7 +529,7 @@ describe("checkpoints", () => {
     await declare(ns);
     const how = { checkpointSize: 10, batchCheckpointFlushIntervalSeconds: 0 };
     await expect(fill(ns, how)).rejects.toThrow(/broken/);
-    const directory = join(root, "t.lance", "_tiltyard", "checkpoints");
+    const directory = join(stage.root, "t.lance", "_tiltyard", "checkpoints");
     const names = (await checkpointNames()).sort();
     expect(names.length).toBe(9);
     const byFirst = (first: number) => names.find((name) => name.includes(`-${first}-${first + 9}.`)) ?? "";

@@ -1,6 +1,7 @@
 /** A namespace that holds calls whose context has `hold`, before the engine starts them. */
 
 import { DirectoryNamespace } from "tiltyard";
+import { deferred } from "./deferred.js";
 import { makeTempDir } from "./tempDir.js";
 
 export interface HeldNamespace {
@@ -10,10 +11,7 @@ export interface HeldNamespace {
 }
 
 export async function makeHeldNamespace(): Promise<HeldNamespace> {
-  let letGo = () => {};
-  const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
+  const { promise: gate, resolve: letGo } = deferred();
   const namespace = new DirectoryNamespace({
     root: await makeTempDir(),
     durability: "none",

@@ -4,15 +4,15 @@
  */
 
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace, type IndexType } from "tiltyard";
+import type { DirectoryNamespace, IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import type { IndexKindName } from "../../src/indexes/kind.js";
 import { int32s } from "./arrowColumns.js";
 import { someOf } from "./effort.js";
+import { sharedDirectory, sharedNamespace } from "./fixtures.js";
 import { buildIndex, expectSameAnswers, foundThere, planThere, withReference } from "./indexedTable.js";
 import { reference } from "./reference.js";
-import { makeTempDir } from "./tempDir.js";
 
 let root: string;
 let namespace: DirectoryNamespace;
@@ -80,11 +80,16 @@ const bytes = (type: arrow.DataType): Values => ({
     (text) => !(type instanceof arrow.FixedSizeBinary) || !text.includes("X'03'"),
   ),
 });
+const literalOf = (value: unknown): string => {
+  if (value instanceof Uint8Array) return `X'${Buffer.from(value).toString("hex")}'`;
+  return typeof value === "string" ? `'${value}'` : String(value);
+};
+
 /** Lists of values; `literal` has the exact type of the items: the reference uses no index for others. */
 const lists = (
   type: arrow.DataType,
   of: (id: number) => unknown,
-  literal: (id: number) => string,
+  literal = (id: number): string => literalOf(of(id)),
 ): Values => ({
   type: new arrow.List(new arrow.Field("item", type, true)),
   of: (id) => (id % 9 === 4 ? [] : [of(id % 5), id % 4 === 0 ? null : of(5 + (id % 3))]),
@@ -152,26 +157,10 @@ const VALUES: Record<string, Values> = {
     (value) => `arrow_cast(${value}, 'Time64(Microsecond)')`,
   ),
   time64_ns: times(new arrow.TimeNanosecond(), big, (value) => `arrow_cast(${value}, 'Time64(Nanosecond)')`),
-  list_utf8: lists(
-    new arrow.Utf8(),
-    (id) => `l${id}`,
-    (id) => `'l${id}'`,
-  ),
-  list_large_utf8: lists(
-    new arrow.LargeUtf8(),
-    (id) => `l${id}`,
-    (id) => `'l${id}'`,
-  ),
-  list_bool: lists(
-    new arrow.Bool(),
-    (id) => id % 3 === 0,
-    (id) => String(id % 3 === 0),
-  ),
-  list_binary: lists(
-    new arrow.Binary(),
-    (id) => Uint8Array.of(id, 1),
-    (id) => `X'0${id}01'`,
-  ),
+  list_utf8: lists(new arrow.Utf8(), (id) => `l${id}`),
+  list_large_utf8: lists(new arrow.LargeUtf8(), (id) => `l${id}`),
+  list_bool: lists(new arrow.Bool(), (id) => id % 3 === 0),
+  list_binary: lists(new arrow.Binary(), (id) => Uint8Array.of(id, 1)),
   list_int8: listsOfNumbers(new arrow.Int8()),
   list_int16: listsOfNumbers(new arrow.Int16()),
   list_int32: listsOfNumbers(new arrow.Int32()),
@@ -298,12 +287,12 @@ async function check(
 export function testIndexKind(kind: IndexKindName): void {
   const each = KINDS.find((one) => one.kind === kind)!;
   const { types, config } = each;
-  beforeAll(async () => {
-    root = await makeTempDir();
-    namespace = new DirectoryNamespace({ root, durability: "none" });
-  });
-  afterAll(() => namespace.close());
-
+  root = sharedDirectory();
+  namespace = sharedNamespace({ root });
+  const makeIndex = (maker: "us" | "them", name: string): Promise<void> =>
+    maker === "us"
+      ? buildIndex(namespace, { id: [name], column: "v", indexType: kind as IndexType })
+      : withReference(root, name, (table) => table.createIndex("v", { config: config?.() }));
   const makers = (["us", "them"] as const).filter((maker) => maker === "us" || config !== undefined);
   // The maker changes with the type, so that a part of the cases has every type and every maker.
   const onTypes = types.flatMap((type, index) =>
@@ -315,9 +304,7 @@ export function testIndexKind(kind: IndexKindName): void {
     const values = VALUES[type];
     const pair = await makePair(values, false);
     const { name } = pair;
-    if (maker === "us")
-      await buildIndex(namespace, { id: [name], column: "v", indexType: kind as IndexType });
-    else await withReference(root, name, (table) => table.createIndex("v", { config: config?.() }));
+    await makeIndex(maker, name);
     expect(await statsHere(name)).toMatchObject({ numIndexedRows: 162, numUnindexedRows: 0, numIndices: 1 });
     await check(pair, values, each);
     const asked = kind === "NGRAM" ? CONTAINS : (values.asked ?? values.filters[0]);
@@ -367,9 +354,7 @@ export function testIndexKind(kind: IndexKindName): void {
     const values = VALUES[types.includes("int32") ? "int32" : types[0]];
     const pair = await makePair(values, stable);
     const { name, plain } = pair;
-    if (maker === "us")
-      await buildIndex(namespace, { id: [name], column: "v", indexType: kind as IndexType });
-    else await withReference(root, name, (table) => table.createIndex("v", { config: config?.() }));
+    await makeIndex(maker, name);
     const both = async (
       here: (id: string[]) => Promise<unknown>,
       there: (of: string) => Promise<unknown>,

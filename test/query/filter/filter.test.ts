@@ -13,6 +13,7 @@ import {
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { columnsOf, int32s, utf8s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
+import { createParts } from "../../support/stage.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const FRAGMENTS = 3;
@@ -23,11 +24,11 @@ let namespace: DirectoryNamespace;
 beforeEach(async () => {
   root = await makeTempDir();
   namespace = new DirectoryNamespace({ root, durability: "none" });
-  for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
-    const rows = rowsFrom(fragment * ROWS);
-    if (fragment === 0) await namespace.createTable({ id: ["t"] }, rows);
-    else await namespace.insertIntoTable({ id: ["t"] }, rows);
-  }
+  await createParts(
+    namespace,
+    ["t"],
+    Array.from({ length: FRAGMENTS }, (_, part) => rowsFrom(part * ROWS)),
+  );
 });
 afterEach(() => namespace.close());
 

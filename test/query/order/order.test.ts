@@ -13,6 +13,7 @@ import type { KeyOrder } from "../../../src/query/order/sortKeys.js";
 import { sortRows } from "../../../src/query/order/sortRows.js";
 import type { BatchRows } from "../../../src/query/scan/scan.js";
 import { filterTable } from "../../support/filterTexts.js";
+import { createParts } from "../../support/stage.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 let root: string;
@@ -73,10 +74,7 @@ function valueAt(table: Table, path: string, row: number): unknown {
 
 it("an order equals that of brute force, for all types, nulls, NaN and ties", async () => {
   const parts = [filterTable(70, 1), filterTable(90, 2)];
-  for (const [index, rows] of parts.entries()) {
-    if (index === 0) await namespace.createTable({ id: ["t"] }, rows);
-    else await namespace.insertIntoTable({ id: ["t"] }, rows);
-  }
+  await createParts(namespace, ["t"], parts);
   const all = await namespace.table("t").scan().toArrow();
   const offsets = Array.from({ length: all.numRows }, (_, row) => row);
   await fc.assert(

@@ -1,24 +1,20 @@
 /** A cleanup may remove files of a running backfill, which then computes their values again. */
 
-import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { Int64, tableFromIPC } from "apache-arrow";
-import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { rm } from "node:fs/promises";
+import { Int64 } from "apache-arrow";
+import { ConcurrentModificationError, type DirectoryNamespace } from "tiltyard";
+import { beforeEach, expect, it } from "vitest";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { createParts, freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
-let root: string;
+const stage = freshStage();
 let ns: DirectoryNamespace;
 let calls: number;
-beforeEach(async () => {
-  root = await makeTempDir();
+beforeEach(() => {
   calls = 0;
 });
-afterEach(() => ns.close());
 
 /** Makes fragments of five rows, and a column of ten times the number. `during` gets the first rows. */
 async function makeTable(
@@ -33,10 +29,13 @@ async function makeTable(
       return [...a].map((each) => each * 10n);
     },
   };
-  ns = new DirectoryNamespace({ root, durability: "none", disk, functions: { tenfold } as never });
+  ns = stage.open({ disk, functions: { tenfold } as never });
   const rows = (from: number) => Array.from({ length: 5 }, (_, row) => ({ a: BigInt(from + row) }));
-  await ns.createTable(ID, rows(0));
-  for (let part = 1; part < fragments; part++) await ns.insertIntoTable(ID, rows(part * 5));
+  await createParts(
+    ns,
+    ID.id,
+    Array.from({ length: fragments }, (_, part) => rows(part * 5)),
+  );
   await ns.alterTableAddColumns({
     ...ID,
     newColumns: [{ name: "b", virtualColumn: { udfName: "tenfold" } }],
@@ -49,13 +48,10 @@ const fill = async () =>
   );
 
 async function expectFilled(): Promise<void> {
-  const rows = [...tableFromIPC(await reference.readTable(root, "t"))].map(({ a, b }) => [
-    Number(a),
-    Number(b),
-  ]);
+  const rows = [...(await stage.rowsThere())].map(({ a, b }) => [Number(a), Number(b)]);
   rows.sort(([a], [b]) => a - b);
   expect(rows).toEqual(Array.from({ length: 15 }, (_, a) => [a, a * 10]));
-  expect(await readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => [])).toEqual([]);
+  expect(await stage.checkpoints()).toEqual([]);
 }
 
 it("a backfill survives a cleanup of the version it reads", async () => {

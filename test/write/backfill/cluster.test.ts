@@ -3,13 +3,13 @@
 import { copyFile, open as openFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Int64, Table, tableFromIPC } from "apache-arrow";
+import { Int64, Table } from "apache-arrow";
 import {
   type BackfillTask,
   type ClusterExecutor,
   type ClusterRun,
   ConcurrentModificationError,
-  DirectoryNamespace,
+  type DirectoryNamespace,
   type DirectoryNamespaceOptions,
   InternalError,
   InvalidInputError,
@@ -19,23 +19,18 @@ import {
   type UserFunction,
 } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { int32s } from "../../support/arrowColumns.js";
-import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { deferred } from "../../support/deferred.js";
+import { createParts, freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
 const FRAGMENT_ROWS = 10;
-let root: string;
+const stage = freshStage();
 /** Rows that the function computed, in all processes. */
 let computed: number[];
-const opened: DirectoryNamespace[] = [];
-beforeEach(async () => {
-  root = await makeTempDir();
+beforeEach(() => {
   computed = [];
-});
-afterEach(async () => {
-  for (const ns of opened.splice(0)) await ns.close();
 });
 
 /** @param meanwhile called with the numbers before they are doubled */
@@ -56,21 +51,16 @@ function open(
   more: Partial<DirectoryNamespaceOptions> = {},
 ): DirectoryNamespace {
   const clusters = cluster && { here: cluster };
-  const ns = new DirectoryNamespace({
-    ...{ root, durability: "none", workers: 0, functions: { double: fn }, clusters },
-    ...more,
-  });
-  opened.push(ns);
+  const ns = stage.open({ ...{ workers: 0, functions: { double: fn }, clusters }, ...more });
   return ns;
 }
 
 async function makeTable(fragments = 4, fragmentRows = FRAGMENT_ROWS): Promise<void> {
   const ns = open();
-  for (let fragment = 0; fragment < fragments; fragment++) {
-    const numbers = Array.from({ length: fragmentRows }, (_, row) => fragment * fragmentRows + row);
-    const rows = new Table({ n: int32s(numbers) });
-    await (fragment === 0 ? ns.createTable(ID, rows) : ns.insertIntoTable(ID, rows));
-  }
+  const parts = upTo(fragments).map(
+    (part) => new Table({ n: int32s(fragmentRows, (row) => part * fragmentRows + row) }),
+  );
+  await createParts(ns, ID.id, parts);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
   await ns.close();
 }
@@ -104,7 +94,7 @@ const honest = async (task: BackfillTask, worker: DirectoryNamespace, run: Clust
 
 /** Checks with the reference that every number has its double. */
 async function expectAllDoubled(rows: number): Promise<void> {
-  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const table = await stage.rowsThere();
   const numbers = Array.from({ length: rows }, (_, n) => n);
   expect([...(table.getChild("n") ?? [])]).toEqual(numbers);
   expect([...(table.getChild("d") ?? [])]).toEqual(numbers.map((n) => BigInt(n) * 2n));
@@ -114,8 +104,7 @@ const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 /** Returns uncommitted files of values, and directories of executors. */
-const orphans = async (): Promise<string[]> =>
-  readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
+const orphans = async (): Promise<string[]> => stage.checkpoints();
 
 describe("a backfill with a cluster", () => {
   it("has the cluster compute every fragment once, and commits the requested number together", async () => {
@@ -201,8 +190,8 @@ describe("a backfill with a cluster", () => {
     );
     await ns.waitForJob(job);
     expect(told).toEqual([
-      [root, 7, "large"],
-      [root, 7, "large"],
+      [stage.root, 7, "large"],
+      [stage.root, 7, "large"],
     ]);
     expect(done).toEqual(expect.arrayContaining([4, 10, 14, 20]));
     expect(done).toEqual(sorted(done));
@@ -400,7 +389,7 @@ describe("an executor", () => {
 
   it("gets no credit for files of values that lack rows, or hold others", async () => {
     await makeTable(2);
-    const directory = join(root, "t.lance", "_tiltyard", "checkpoints");
+    const directory = join(stage.root, "t.lance", "_tiltyard", "checkpoints");
     const cluster = executor(async (task, worker, run, runs) => {
       const report = await worker.runBackfillTask(task);
       if (runs === 1 && task.fragmentId === 1) {
@@ -447,7 +436,7 @@ describe("an executor", () => {
     const cluster = executor(async (task, worker, run, runs) => {
       const report = await worker.runBackfillTask(task);
       if (runs === 1) {
-        const path = join(root, "t.lance", "_tiltyard", "checkpoints", report.files[0]);
+        const path = join(stage.root, "t.lance", "_tiltyard", "checkpoints", report.files[0]);
         const file = await openFile(path, "r+");
         await file.truncate(20);
         await file.close();
@@ -489,10 +478,7 @@ describe("an executor", () => {
 
   it("is stopped when the job is cancelled, even if it hangs", async () => {
     await makeTable(2);
-    let tell = (): void => undefined;
-    const isHanging = new Promise<void>((resolve) => {
-      tell = resolve;
-    });
+    const { promise: isHanging, resolve: tell } = deferred();
     let reason: unknown;
     const late: { readonly task: BackfillTask; readonly run: ClusterRun }[] = [];
     const cluster: ClusterExecutor = {
@@ -648,10 +634,7 @@ describe("a worker", () => {
 describe("a job on a cluster", () => {
   it("resumes after the end of its process, with the values that workers saved meanwhile", async () => {
     await makeTable(4);
-    let tell = (): void => undefined;
-    const isHanging = new Promise<void>((resolve) => {
-      tell = resolve;
-    });
+    const { promise: isHanging, resolve: tell } = deferred();
     let tasks: readonly BackfillTask[] = [];
     const hanging: ClusterExecutor = {
       async run(request, run) {
@@ -707,6 +690,6 @@ describe("a job on a cluster", () => {
       });
     });
     await expect(fill(open(cluster))).rejects.toThrow();
-    expect(await readdir(root)).not.toContain("t.lance");
+    expect(await readdir(stage.root)).not.toContain("t.lance");
   });
 });

@@ -1,20 +1,12 @@
 /** A column that is declared again while its function runs gets no values of the old declaration. */
 
-import { Int64, tableFromIPC, Utf8 } from "apache-arrow";
-import { ConcurrentModificationError, DirectoryNamespace, type UserFunction } from "tiltyard";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { Int64, Utf8 } from "apache-arrow";
+import { ConcurrentModificationError, type DirectoryNamespace, type UserFunction } from "tiltyard";
+import { expect, it } from "vitest";
+import { freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
-let root: string;
-const opened: DirectoryNamespace[] = [];
-beforeEach(async () => {
-  root = await makeTempDir();
-});
-afterEach(async () => {
-  for (const ns of opened.splice(0)) await ns.close();
-});
+const stage = freshStage();
 
 /** Makes a table and fills its column by `first`, whose first call runs `work`. */
 async function fillWhile(work: (ns: DirectoryNamespace) => Promise<unknown>) {
@@ -32,8 +24,7 @@ async function fillWhile(work: (ns: DirectoryNamespace) => Promise<unknown>) {
     second: { ...tenfold, row: ({ a }) => (a as bigint) * 1000n },
     text: { ...tenfold, output: new Utf8(), row: ({ a }) => `text ${a}` },
   };
-  const ns = new DirectoryNamespace({ root, durability: "none", functions });
-  opened.push(ns);
+  const ns = stage.open({ functions });
   await ns.createTable(ID, [{ a: 1n }, { a: 2n }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "first" } }] });
   return { ns, fill: fill(ns) };
@@ -50,8 +41,7 @@ const declared = (metadata: Record<string, string | null>) => (ns: DirectoryName
   ns.updateFieldMetadata({ ...ID, updates: [{ path: "b", metadata }] });
 
 /** Values that the reference reads. */
-const values = async () =>
-  [...tableFromIPC(await reference.readTable(root, "t"))].map(({ b }) => (b === null ? null : String(b)));
+const values = async () => [...(await stage.rowsThere())].map(({ b }) => (b === null ? null : String(b)));
 
 it.each([
   [
@@ -106,8 +96,7 @@ it("a failure does not wait for a fragment that is being computed", async () => 
     },
   };
   const second: UserFunction = { ...tenfold, row: ({ a }) => (a as bigint) * 1000n };
-  const ns = new DirectoryNamespace({ root, durability: "none", functions: { first, second } });
-  opened.push(ns);
+  const ns = stage.open({ functions: { first, second } });
   await ns.createTable(ID, [{ a: 1n }, { a: 2n }]);
   await ns.insertIntoTable(ID, [{ a: 3n }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "first" } }] });

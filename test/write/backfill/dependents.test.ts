@@ -1,28 +1,15 @@
 /** Columns that are computed from a computed column become null where a backfill changes it. */
 
-import {
-  Field as ArrowField,
-  FixedSizeList,
-  Float32,
-  Int64,
-  Schema,
-  Table,
-  tableFromIPC,
-  Utf8,
-} from "apache-arrow";
-import { DirectoryNamespace, type UserFunction } from "tiltyard";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { Field as ArrowField, FixedSizeList, Float32, Int64, Schema, Table, Utf8 } from "apache-arrow";
+import type { DirectoryNamespace, UserFunction } from "tiltyard";
+import { expect, it } from "vitest";
 import { int64s, utf8s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { createParts, freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
-let root: string;
+const stage = freshStage();
 let ns: DirectoryNamespace;
-beforeEach(async () => {
-  root = await makeTempDir();
-});
-afterEach(() => ns.close());
 
 type Computed = Record<string, string>;
 
@@ -32,12 +19,12 @@ async function makeTable(
   computed: Computed,
   options: { functions?: Record<string, UserFunction>; dataStorageVersion?: "2.0" | "2.2" } = {},
 ): Promise<void> {
-  ns = new DirectoryNamespace({ root, durability: "none", ...options });
-  for (const [index, values] of fragments.entries()) {
-    const rows = values.map((a) => ({ a: BigInt(a) }));
-    if (index === 0) await ns.createTable(ID, rows);
-    else await ns.insertIntoTable(ID, rows);
-  }
+  ns = stage.open({ ...options });
+  await createParts(
+    ns,
+    ID.id,
+    fragments.map((values) => values.map((a) => ({ a: BigInt(a) }))),
+  );
   for (const [name, text] of Object.entries(computed)) {
     const column =
       text in (options.functions ?? {}) ? { virtualColumn: { udfName: text } } : { computed: text };
@@ -52,10 +39,7 @@ async function fill(column: string, where?: string): Promise<void> {
 /** Returns values of a column by number, equal for the reference and for us. */
 async function values(column: string): Promise<Record<number, number | null>> {
   const plain = (value: unknown): number | null => (value === null ? null : Number(value));
-  const theirs = [...tableFromIPC(await reference.readTable(root, "t"))].map((row) => [
-    Number(row.a),
-    plain(row[column]),
-  ]);
+  const theirs = [...(await stage.rowsThere())].map((row) => [Number(row.a), plain(row[column])]);
   const ours = (await ns.table("t").scan().toArray()).map((row) => [Number(row.a), plain(row[column])]);
   expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(theirs));
   return Object.fromEntries(theirs);
@@ -83,7 +67,7 @@ it("all dependent values of a fragment become null, through computed columns too
   expect(await stale()).toEqual({ b: 0, c: 2, d: 2 });
   const left = { 1: 11, 2: 21, 3: null, 4: null };
   expect(await values("c")).toEqual(left);
-  await reference.optimizeTable(root, "t");
+  await reference.optimizeTable(stage.root, "t");
   expect(await values("c")).toEqual(left);
   for (const column of ["c", "d"]) await fill(column);
   expect(await values("d")).toEqual({ 1: 12, 2: 22, 3: 32, 4: 42 });
@@ -163,16 +147,16 @@ it.each([
   await fill("v");
   await fill("b", "a = 2");
   expect(await stale()).toEqual({ b: 2, v: 1 });
-  const theirs = [...tableFromIPC(await reference.readTable(root, "t"))].map(({ v }) => v && [...v]);
+  const theirs = [...(await stage.rowsThere())].map(({ v }) => v && [...v]);
   expect(theirs).toEqual([[0, 1], null, [0, 1]]);
   await fill("v");
-  expect([...tableFromIPC(await reference.readTable(root, "t"))].map(({ v }) => [...v])[1]).toEqual([20, 1]);
+  expect([...(await stage.rowsThere())].map(({ v }) => [...v])[1]).toEqual([20, 1]);
 });
 
 /** Makes a table whose column `c` exists before its declaration to be computed from `b`. */
 async function declareLater(c: ArrowField, texts: readonly string[]): Promise<void> {
   const later: UserFunction = { version: "1", inputs: ["b"], output: new Utf8(), row: ({ b }) => String(b) };
-  ns = new DirectoryNamespace({ root, durability: "none", functions: { later } });
+  ns = stage.open({ functions: { later } });
   const columns = {
     a: int64s(texts.map((_, index) => BigInt(index))),
     c: utf8s(texts),

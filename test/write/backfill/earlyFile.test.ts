@@ -13,26 +13,26 @@ import {
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
-import { type AlterTableBackfillColumnsRequest, DirectoryNamespace } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AlterTableBackfillColumnsRequest, DirectoryNamespace } from "tiltyard";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { checkpointsDirectory } from "../../../src/table/versions/paths.js";
+import { deferred } from "../../support/deferred.js";
 import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
 const ROWS = 100;
 const BATCH_ROWS = 10;
-let root: string;
+const stage = freshStage();
 let before: string[];
 let ns: DirectoryNamespace;
 /** Each call of the function awaits it. */
 let onCall: (first: number) => Promise<void>;
 
-const dataFiles = (): Promise<string[]> => readdir(join(root, "t.lance", "data"));
+const dataFiles = (): Promise<string[]> => readdir(join(stage.root, "t.lance", "data"));
 const newFiles = async (): Promise<string[]> => (await dataFiles()).filter((name) => !before.includes(name));
 
 beforeEach(async () => {
-  root = await makeTempDir();
   onCall = async () => undefined;
   const double = {
     ...{ version: "1", inputs: ["n"], output: new Int64(), retries: 0 },
@@ -44,14 +44,11 @@ beforeEach(async () => {
       return numbers.map((each) => BigInt(each) * 2n);
     },
   };
-  ns = new DirectoryNamespace({ root, durability: "none", functions: { double } });
+  ns = stage.open({ functions: { double } });
   const n = vectorFromArray(Int32Array.from({ length: ROWS }, (_, row) => row));
   await ns.createTable(ID, new Table({ n }));
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
   before = await dataFiles();
-});
-afterEach(async () => {
-  await ns.close();
 });
 
 async function fill(settings: Partial<AlterTableBackfillColumnsRequest> = {}): Promise<void> {
@@ -61,7 +58,7 @@ async function fill(settings: Partial<AlterTableBackfillColumnsRequest> = {}): P
 }
 
 async function expectFilled(rowCount: number): Promise<void> {
-  const rows = [...tableFromIPC(await reference.readTable(root, "t"))];
+  const rows = [...(await stage.rowsThere())];
   expect(rows.length).toBe(rowCount);
   for (const { n, d } of rows) expect(d).toBe(BigInt(n) * 2n);
 }
@@ -89,7 +86,7 @@ it("is replaced if rows are deleted meanwhile", async () => {
 it("is written again if it is removed meanwhile", async () => {
   onCall = async (first) => {
     if (first !== ROWS - BATCH_ROWS) return;
-    for (const name of await newFiles()) await rm(join(root, "t.lance", "data", name));
+    for (const name of await newFiles()) await rm(join(stage.root, "t.lance", "data", name));
   };
   await fill();
   expect((await newFiles()).length).toBe(1);
@@ -132,7 +129,7 @@ describe("a file of more values than stay in memory", () => {
   /** @param sizes rows of the fragments */
   async function fillWide(sizes: readonly number[], settings: object = {}): Promise<void> {
     await ns.close();
-    ns = new DirectoryNamespace({ root, durability: "none", functions: { wide } });
+    ns = stage.open({ functions: { wide } });
     const table = { id: ["w"] };
     let from = 0;
     for (const size of sizes) {
@@ -145,16 +142,16 @@ describe("a file of more values than stay in memory", () => {
       ...table,
       newColumns: [{ name: "v", virtualColumn: { udfName: "wide" } }],
     });
-    before = await readdir(join(root, "w.lance", "data"));
+    before = await readdir(join(stage.root, "w.lance", "data"));
     const { jobId } = await ns.alterTableBackfillColumns({ ...table, column: "v", ...settings });
     await ns.waitForJob({ jobId });
   }
 
   const wideFiles = async (): Promise<string[]> =>
-    (await readdir(join(root, "w.lance", "data"))).filter((name) => !before.includes(name));
+    (await readdir(join(stage.root, "w.lance", "data"))).filter((name) => !before.includes(name));
 
   async function expectWide(rowCount: number): Promise<void> {
-    const table = tableFromIPC(await reference.readTable(root, "w"));
+    const table = tableFromIPC(await reference.readTable(stage.root, "w"));
     expect(table.numRows).toBe(rowCount);
     const [n, v] = ["n", "v"].map((name) => table.getChild(name)!);
     let wrong = 0;
@@ -164,7 +161,7 @@ describe("a file of more values than stay in memory", () => {
         if (vector[position] !== item(n.get(row), position)) wrong++;
     }
     expect(wrong).toBe(0);
-    expect(existsSync(checkpointsDirectory(join(root, "w.lance")))).toBe(false);
+    expect(existsSync(checkpointsDirectory(join(stage.root, "w.lance")))).toBe(false);
   }
 
   it("is committed", async () => {
@@ -181,7 +178,7 @@ describe("a file of more values than stay in memory", () => {
   it("is written again from checkpoints if it is removed meanwhile", async () => {
     onCall = async (first) => {
       if (first < MANY - 1024) return;
-      for (const name of await wideFiles()) await rm(join(root, "w.lance", "data", name));
+      for (const name of await wideFiles()) await rm(join(stage.root, "w.lance", "data", name));
     };
     await fillWide([MANY]);
     expect((await wideFiles()).length).toBe(1);
@@ -217,11 +214,11 @@ it("copies later values that are much larger than the first ones", async () => {
     seen.push((await newFiles()).length);
   };
   await ns.close();
-  ns = new DirectoryNamespace({ root, durability: "none", functions: { long } });
+  ns = stage.open({ functions: { long } });
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "l", virtualColumn: { udfName: "long" } }] });
   await fill({ column: "l" });
   expect([Math.max(...seen), seen.at(-1), (await newFiles()).length]).toEqual([1, 1, 1]);
-  const rows = [...tableFromIPC(await reference.readTable(root, "t"))];
+  const rows = [...(await stage.rowsThere())];
   const expected = (n: number) => (n < BATCH_ROWS ? null : String(n).padEnd(500_000, "x"));
   expect(rows.filter(({ n, l }) => l !== expected(n))).toEqual([]);
 });
@@ -239,10 +236,7 @@ it("is removed if the function fails", async () => {
 
 it("is removed if the job is cancelled", async () => {
   let seen = 0;
-  let reached = () => {};
-  const isReached = new Promise<void>((resolve) => {
-    reached = resolve;
-  });
+  const { promise: isReached, resolve: reached } = deferred();
   onCall = async (first) => {
     if (first !== ROWS - BATCH_ROWS) return;
     seen = (await newFiles()).length;

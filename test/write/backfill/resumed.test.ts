@@ -1,25 +1,20 @@
 /** Backfills that resume interrupted ones. */
 
-import { Field, Float64, List, tableFromIPC, Utf8 } from "apache-arrow";
-import { DirectoryNamespace, InternalError, type UserFunction } from "tiltyard";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Field, Float64, List, Utf8 } from "apache-arrow";
+import { type DirectoryNamespace, InternalError, type UserFunction } from "tiltyard";
+import { beforeEach, expect, it, vi } from "vitest";
 import { CheckpointFiles } from "../../../src/write/backfill/checkpointFiles.js";
-import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { deferred } from "../../support/deferred.js";
+import { createParts, freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
 const HOW = { checkpointSize: 2, batchCheckpointFlushIntervalSeconds: 0, commitGranularity: 1 };
-let root: string;
+const stage = freshStage();
 let calls: string[];
 let isList = false;
-const opened: DirectoryNamespace[] = [];
-beforeEach(async () => {
-  root = await makeTempDir();
+beforeEach(() => {
   calls = [];
   isList = false;
-});
-afterEach(async () => {
-  for (const ns of opened.splice(0)) await ns.close();
 });
 
 /** @param hangs number at which the function waits until it is aborted; it then calls `hanging` */
@@ -42,23 +37,19 @@ function open(version: string, hangs?: number, hanging?: () => void): DirectoryN
       return numbers.map((each) => (isList ? [`${each} by ${version}`] : `${each} by ${version}`));
     },
   };
-  const ns = new DirectoryNamespace({ root, durability: "none", functions: { told } });
-  opened.push(ns);
+  const ns = stage.open({ functions: { told } });
   return ns;
 }
 
 /** Makes a table of numbers by fragment; version 1 of the function has filled its column up to a number. */
 async function interrupted(fragments: readonly (readonly number[])[], upTo: number, metadata?: object) {
-  let tell = () => {};
-  const isHanging = new Promise<void>((resolve) => {
-    tell = resolve;
-  });
+  const { promise: isHanging, resolve: tell } = deferred();
   const ns = open("1", upTo, () => tell());
-  for (const [index, values] of fragments.entries()) {
-    const rows = values.map((a) => ({ a }));
-    if (index === 0) await ns.createTable(ID, rows);
-    else await ns.insertIntoTable(ID, rows);
-  }
+  await createParts(
+    ns,
+    ID.id,
+    fragments.map((values) => values.map((a) => ({ a }))),
+  );
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "told" } }] });
   if (metadata) await ns.updateFieldMetadata({ ...ID, updates: [{ path: "b", metadata: { ...metadata } }] });
   const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW });
@@ -92,19 +83,13 @@ it("a column without a declared version takes no values of another function vers
   const ns = open("2");
   await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "b", ...HOW }));
   expect(calls).toEqual(["2: 0 1", "2: 2 3"]);
-  const values = [...tableFromIPC(await reference.readTable(root, "t"))].map(({ b }) => b);
+  const values = [...(await stage.rowsThere())].map(({ b }) => b);
   expect(values).toEqual([0, 1, 2, 3].map((a) => `${a} by 2`));
 });
 
 it("a backfill fills values again that a restore removes meanwhile", async () => {
-  let tell = () => {};
-  const isHanging = new Promise<void>((resolve) => {
-    tell = resolve;
-  });
-  let goOn = () => {};
-  const mayGoOn = new Promise<void>((resolve) => {
-    goOn = resolve;
-  });
+  const { promise: isHanging, resolve: tell } = deferred();
+  const { promise: mayGoOn, resolve: goOn } = deferred();
   let isFirst = true;
   const tens: UserFunction = {
     ...{ version: "1", inputs: ["a"], output: new Float64() },
@@ -118,8 +103,7 @@ it("a backfill fills values again that a restore removes meanwhile", async () =>
       return numbers.map((each) => each * 10);
     },
   };
-  const ns = new DirectoryNamespace({ root, durability: "none", functions: { tens } });
-  opened.push(ns);
+  const ns = stage.open({ functions: { tens } });
   await ns.createTable(ID, [{ a: 1 }, { a: 2 }]);
   await ns.insertIntoTable(ID, [{ a: 3 }, { a: 4 }]);
   const { version } = await ns.alterTableAddColumns({
@@ -171,8 +155,7 @@ it("a failed save aborts the running calls at once", async () => {
       });
     },
   };
-  const ns = new DirectoryNamespace({ root, durability: "none", functions: { waits } });
-  opened.push(ns);
+  const ns = stage.open({ functions: { waits } });
   await ns.createTable(ID, [{ a: 1 }, { a: 2 }, { a: 3 }, { a: 4 }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "waits" } }] });
   const saving = vi.spyOn(CheckpointFiles.prototype, "save").mockRejectedValue(new Error("no space"));
@@ -215,8 +198,7 @@ it("a job fails with the thrown error as its cause in its process", async () => 
       throw thrown;
     },
   };
-  const ns = new DirectoryNamespace({ root, durability: "none", functions: { fails } });
-  opened.push(ns);
+  const ns = stage.open({ functions: { fails } });
   await ns.createTable(ID, [{ a: 1 }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName: "fails" } }] });
   const job = await ns.alterTableBackfillColumns({ ...ID, column: "b" });

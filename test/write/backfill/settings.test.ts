@@ -1,34 +1,27 @@
 /** Each setting of a backfill has its documented effect. */
 
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Int64, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
+import { Int64, Table, vectorFromArray } from "apache-arrow";
 import {
   type AlterTableBackfillColumnsRequest,
-  DirectoryNamespace,
+  type DirectoryNamespace,
   InvalidInputError,
   NamespaceError,
   TableColumnNotFoundError,
   type UserFunction,
 } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { BatchSize } from "../../../src/write/backfill/batchSize.js";
 import { EarlyFile } from "../../../src/write/backfill/earlyFile.js";
-import { reference } from "../../support/reference.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { deferred } from "../../support/deferred.js";
+import { createParts, freshStage } from "../../support/stage.js";
 
 type Settings = Omit<AlterTableBackfillColumnsRequest, "id" | "column">;
 
 const ID = { id: ["t"] };
-let root: string;
-const opened: DirectoryNamespace[] = [];
-beforeEach(async () => {
-  root = await makeTempDir();
-});
-afterEach(async () => {
+const stage = freshStage();
+afterEach(() => {
   vi.restoreAllMocks();
-  for (const ns of opened.splice(0)) await ns.close();
 });
 
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, n) => from + n);
@@ -36,8 +29,7 @@ const rows = (from: number, count: number): Table =>
   new Table({ n: vectorFromArray(Int32Array.from({ length: count }, (_, n) => from + n)) });
 
 function open(double: UserFunction): DirectoryNamespace {
-  const ns = new DirectoryNamespace({ root, durability: "none", functions: { double } });
-  opened.push(ns);
+  const ns = stage.open({ functions: { double } });
   return ns;
 }
 
@@ -58,11 +50,11 @@ const batches = (
 
 async function makeTable(ns: DirectoryNamespace, sizes: readonly number[]): Promise<void> {
   let from = 0;
-  for (const size of sizes) {
-    if (from === 0) await ns.createTable(ID, rows(0, size));
-    else await ns.insertIntoTable(ID, rows(from, size));
-    from += size;
-  }
+  await createParts(
+    ns,
+    ID.id,
+    sizes.map((size) => rows((from += size) - size, size)),
+  );
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", virtualColumn: { udfName: "double" } }] });
 }
 
@@ -76,7 +68,7 @@ const versionOf = async (ns: DirectoryNamespace): Promise<number> =>
 
 /** Returns the numbers that have a double, ascending, and checks each double. */
 async function filled(): Promise<number[]> {
-  const table = tableFromIPC(await reference.readTable(root, "t"));
+  const table = await stage.rowsThere();
   const filledNumbers: number[] = [];
   for (const { n, d } of table) {
     if (d === null) continue;
@@ -86,17 +78,13 @@ async function filled(): Promise<number[]> {
   return filledNumbers.sort((a, b) => a - b);
 }
 
-const checkpoints = (): Promise<string[]> =>
-  readdir(join(root, "t.lance", "_tiltyard", "checkpoints")).catch(() => []);
+const checkpoints = (): Promise<string[]> => stage.checkpoints();
 
 /** Counts running calls; each waits until `wanted` of them run. */
 function gate(wanted: number) {
   let underWay = 0;
   let most = 0;
-  let openGate = () => {};
-  const isOpen = new Promise<void>((resolve) => {
-    openGate = resolve;
-  });
+  const { promise: isOpen, resolve: openGate } = deferred();
   return {
     most: () => most,
     async pass(): Promise<void> {
@@ -206,7 +194,6 @@ describe("the time of a save", () => {
   /** Returns the number of checkpoint files at each call; a call takes three seconds of the fake clock. */
   const filesAtCalls = async (settings: Settings): Promise<number[]> => {
     vi.restoreAllMocks();
-    root = await makeTempDir();
     let elapsedMs = 0;
     const now = performance.now.bind(performance);
     vi.spyOn(performance, "now").mockImplementation(() => now() + elapsedMs);
@@ -220,6 +207,7 @@ describe("the time of a save", () => {
     await makeTable(ns, [70]);
     await fill(ns, { checkpointSize: 10, ...settings });
     expect(await checkpoints()).toEqual([]);
+    await ns.dropTable(ID);
     return counts;
   };
 
@@ -269,10 +257,7 @@ describe("a value that is computed before a call fails", () => {
 
   it("is saved although an earlier call takes longer", async () => {
     let calls = 0;
-    let goOn = () => {};
-    const mayGoOn = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    const { promise: mayGoOn, resolve: goOn } = deferred();
     const ns = open(
       batches(async ([first]) => {
         calls++;
@@ -298,10 +283,7 @@ describe("a value that is computed before a call fails", () => {
   });
 
   it("is committed, and the first error is reported even if the commit fails", async () => {
-    let fail = () => {};
-    const hasFailed = new Promise<void>((resolve) => {
-      fail = resolve;
-    });
+    const { promise: hasFailed, resolve: fail } = deferred();
     const ns = open(
       batches(
         async ([first]) => {
@@ -485,10 +467,7 @@ describe("the signal of a call", () => {
     );
 
   it.each(["cancelled", "closed"])("aborts when the job is %s", async (how) => {
-    let begun = () => {};
-    const isBegun = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const { promise: isBegun, resolve: begun } = deferred();
     const aborted: unknown[] = [];
     const ns = open(waiting(aborted, begun));
     await makeTable(ns, [10]);
@@ -545,10 +524,7 @@ describe("the signal of a call", () => {
   ] as const)("aborts, and no call is made any more, after %s", async (how) => {
     let calls = 0;
     const aborted: unknown[] = [];
-    let begun = () => {};
-    const isBegun = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const { promise: isBegun, resolve: begun } = deferred();
     const ns = open(
       batches(async ([first], signal) => {
         calls++;

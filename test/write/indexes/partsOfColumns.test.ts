@@ -1,28 +1,27 @@
 /** Indexes on lists and parts of structs answer as a scan does, whatever changed the values. */
 
 import { Field, Int32, List, Struct, Utf8 } from "apache-arrow";
-import { DirectoryNamespace, type UserFunction } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { DirectoryNamespace, UserFunction } from "tiltyard";
+import { beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { deferred } from "../../support/deferred.js";
 import { buildIndex, foundHere, foundThere } from "../../support/indexedTable.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
 const WORDS = new List(new Field("item", new Utf8(), true));
 
-let root: string;
+const stage = freshStage();
 let ns: DirectoryNamespace;
 /** Prefix of the words of computed lists. */
 let prefix: string;
 /** Awaited by the computation of a row. */
 let held: () => Promise<void>;
-beforeEach(async () => {
-  root = await makeTempDir();
+beforeEach(() => {
   prefix = "x";
   held = async () => undefined;
 });
-afterEach(() => ns.close());
 
 const wordsOf = async ({ id }: Record<string, unknown>): Promise<string[]> => {
   await held();
@@ -43,7 +42,7 @@ async function makeTable(
   udfName: string,
   options: ConstructorParameters<typeof DirectoryNamespace>[0] | object,
 ): Promise<void> {
-  ns = new DirectoryNamespace({ root, durability: "none", workers: 0, functions, ...options });
+  ns = stage.open({ workers: 0, functions, ...options });
   await ns.createTable(ID, [{ id: 1 }, { id: 2 }]);
   await ns.insertIntoTable(ID, [{ id: 3 }, { id: 4 }]);
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "b", virtualColumn: { udfName } }] });
@@ -62,7 +61,7 @@ async function expectFound(path: string, word: string, ids: readonly number[]): 
     .toArray();
   expect(scanned.map(({ id }) => Number(id)).sort()).toEqual(ids);
   expect(await foundHere(ns, "t", filter)).toEqual(ids);
-  expect(await foundThere(root, "t", filter)).toEqual(ids);
+  expect(await foundThere(stage.root, "t", filter)).toEqual(ids);
 }
 
 async function searched(text: string): Promise<number[]> {
@@ -115,14 +114,8 @@ describe.each(["2.0", "2.1", "2.2"] as const)("in a table of %s", (dataStorageVe
 
   it("a backfill that ends after an index was built", async () => {
     await makeTable("list", { dataStorageVersion });
-    let entered = (): void => undefined;
-    let open = (): void => undefined;
-    const isEntered = new Promise<void>((resolve) => {
-      entered = resolve;
-    });
-    const isOpen = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const { promise: isEntered, resolve: entered } = deferred();
+    const { promise: isOpen, resolve: open } = deferred();
     held = () => {
       entered();
       return isOpen;
@@ -152,17 +145,17 @@ describe.each(["2.0", "2.1", "2.2"] as const)("in a table of %s", (dataStorageVe
   });
 
   it("an update of a struct in a table of stable row ids", async () => {
-    ns = new DirectoryNamespace({ root, durability: "none", workers: 0, dataStorageVersion });
+    ns = stage.open({ workers: 0, dataStorageVersion });
     const rows = [1, 2].map((id) => ({ id, s: { x: id } }));
     await ns.createTable({ ...ID, stableRowIds: true }, rows);
     await buildIndex(ns, { ...ID, column: "s.x", indexType: "BTREE" });
     await ns.table("t").update({ where: "id = 1", valuesSql: { s: "named_struct('x', 7.0)" } });
     expect(await foundHere(ns, "t", "s.x = 7")).toEqual([1]);
-    expect(await foundThere(root, "t", "s.x = 7")).toEqual([1]);
+    expect(await foundThere(stage.root, "t", "s.x = 7")).toEqual([1]);
   });
 
   it("casting the items of an indexed list is refused", async () => {
-    ns = new DirectoryNamespace({ root, durability: "none", workers: 0, dataStorageVersion });
+    ns = stage.open({ workers: 0, dataStorageVersion });
     await ns.createTable(ID, [{ id: 1, l: [1n] }]);
     await buildIndex(ns, { ...ID, column: "l", indexType: "LABEL_LIST" });
     const alterations = [{ path: "l.item", dataType: { type: "int32" } }];
