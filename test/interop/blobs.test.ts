@@ -235,9 +235,8 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
 
 it("are refused by version 2.2, here as there", async () => {
   const table = tableOf(blobs(3));
-  const other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
+  await using other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
   await expect(other.createTable({ id: ["v22"] }, table)).rejects.toThrow(UnsupportedError);
   await expect(reference.createTable(root, "v22", arrow.tableToIPC(table))).rejects.toThrow(/[Ll]egacy blob/);
   expect(await other.table(["v22"]).exists()).toBe(false);
-  await other.close();
 });

@@ -9,8 +9,9 @@ import {
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -41,8 +42,7 @@ async function layDown(root: string, maker: "us" | "them"): Promise<DirectoryNam
 }
 
 describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
-  it("every operation sees and changes that branch alone", async () => {
-    const root = await makeTempDir();
+  it("every operation sees and changes that branch alone", async ({ root }) => {
     const ns = await layDown(root, maker);
     const branch = "dev";
     const dev = ns.table(id, { branch });
@@ -70,7 +70,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     const { version: described } = await ns.describeTableVersion({ id, branch, version: 4 });
     expect(described.manifestPath.startsWith(join(root, "t.lance", "tree", "dev"))).toBe(true);
     for (const version of [1, 2]) {
-      await expect(ns.describeTableVersion({ id, branch, version })).rejects.toBeInstanceOf(
+      await expect(ns.describeTableVersion({ id, branch, version })).rejects.toThrow(
         TableVersionNotFoundError,
       );
     }
@@ -84,14 +84,14 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     expect(await readThere(root, branch)).toEqual([30, 30]);
     await dev.restore(6);
     expect(await readThere(root, branch)).toEqual([1, 3, 4, 10, 12]);
-    await expect(dev.restore(2)).rejects.toBeInstanceOf(TableVersionNotFoundError);
+    await expect(dev.restore(2)).rejects.toThrow(TableVersionNotFoundError);
     expect(valuesOf(await ns.table(id).scan().toArrow())).toEqual([1, 3, 4]);
     expect(await ns.table(id).version()).toBe(3);
     expect(valuesOf(await ns.table(id, { branch: "dev/sub" }).scan().toArrow())).toEqual([
       1, 3, 4, 10, 11, 20,
     ]);
     for (const main of ["", "main"]) expect(await ns.table(id, { branch: main }).countRows()).toBe(3);
-    await expect(ns.table(id, { branch: "none" }).insert(rowsOf(1))).rejects.toBeInstanceOf(
+    await expect(ns.table(id, { branch: "none" }).insert(rowsOf(1))).rejects.toThrow(
       TableBranchNotFoundError,
     );
     await ns.close();
@@ -107,7 +107,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     await rm(before, { recursive: true });
     await (await layDown(before, maker)).close();
 
-    const ns = new DirectoryNamespace({ root, durability: "none" });
+    await using ns = new DirectoryNamespace({ root, durability: "none" });
     const read = async (branch?: string) => valuesOf(await ns.table(id, { branch }).scan().toArrow());
     expect(await read("dev")).toEqual([1, 3, 4, 10]);
     expect(await read("dev/sub")).toEqual([1, 3, 4, 10, 11, 20]);
@@ -121,11 +121,9 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     expect(await readThere(root, "fresh")).toEqual([1, 3, 4]);
     await ns.deleteTableBranch({ id, name: "new" });
     expect(await read("dev")).toEqual([1, 3, 4, 10, 13]);
-    await ns.close();
   });
 
-  it("columns and metadata change on that branch alone", async () => {
-    const root = await makeTempDir();
+  it("columns and metadata change on that branch alone", async ({ root }) => {
     const ns = await layDown(root, maker);
     const branch = "dev";
     const target = { id, branch };
@@ -186,8 +184,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     await ns.close();
   });
 
-  it("versions come in batches, and old ones go, on that branch alone", async () => {
-    const root = await makeTempDir();
+  it("versions come in batches, and old ones go, on that branch alone", async ({ root }) => {
     const ns = await layDown(root, maker);
     const place = (branch: string) => join(root, "t.lance", "tree", ...branch.split("/"));
     const entryOf = async (branch: string, version: number) => ({
@@ -230,8 +227,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     await ns.close();
   });
 
-  it("a handle on a tag of that branch looks at its version, and lists the branch's", async () => {
-    const root = await makeTempDir();
+  it("a handle on a tag of that branch looks at its version, and lists the branch's", async ({ root }) => {
     const ns = await layDown(root, maker);
     if (maker === "us") await ns.createTableTag({ id, tag: "here", branch: "dev", version: 4 });
     else await reference.createTag(root, "t", "here", 4, { branch: "dev" });
@@ -251,19 +247,20 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     expect(valuesOf(await atVersion.take([4]))).toEqual([11]);
     expect((await atVersion.versions()).map(({ version }) => version)).toEqual([3, 4, 5]);
     for (const handle of [at, atVersion]) {
-      await expect(handle.insert(rowsOf(1))).rejects.toBeInstanceOf(InvalidTableStateError);
-      await expect(handle.cleanup()).rejects.toBeInstanceOf(InvalidTableStateError);
-      await expect(handle.optimize()).rejects.toBeInstanceOf(InvalidTableStateError);
+      await expect(handle.insert(rowsOf(1))).rejects.toThrow(InvalidTableStateError);
+      await expect(handle.cleanup()).rejects.toThrow(InvalidTableStateError);
+      await expect(handle.optimize()).rejects.toThrow(InvalidTableStateError);
     }
     // Main's later version of that number is another one.
     expect(await ns.table(id, { version: 4 }).exists()).toBe(false);
-    await expect(ns.table(id, { tag: "none" }).versions()).rejects.toBeInstanceOf(TableTagNotFoundError);
+    await expect(ns.table(id, { tag: "none" }).versions()).rejects.toThrow(TableTagNotFoundError);
     await ns.close();
   });
 });
 
-it("what takes a branch refuses one that is not there, and one that cannot be, and changes nothing", async () => {
-  const root = await makeTempDir();
+it("what takes a branch refuses one that is not there, and one that cannot be, and changes nothing", async ({
+  root,
+}) => {
   const ns = await layDown(root, "us");
   const before = await directorySnapshot(root);
   const calls: Record<string, (branch: string) => Promise<unknown>> = {
@@ -296,9 +293,9 @@ it("what takes a branch refuses one that is not there, and one that cannot be, a
     alterTableDropColumns: (branch) => ns.alterTableDropColumns({ id, branch, columns: ["v"] }),
   };
   for (const [name, call] of Object.entries(calls)) {
-    await expect(call("none"), name).rejects.toBeInstanceOf(TableBranchNotFoundError);
+    await expect(call("none"), name).rejects.toThrow(TableBranchNotFoundError);
     for (const illegal of ["a//b", "../x", "a b", 7 as unknown as string]) {
-      await expect(call(illegal), `${name} ${illegal}`).rejects.toBeInstanceOf(InvalidInputError);
+      await expect(call(illegal), `${name} ${illegal}`).rejects.toThrow(InvalidInputError);
     }
   }
   expect(await directorySnapshot(root)).toEqual(before);
@@ -319,11 +316,10 @@ it("a clone's branches find its own files and those of the table it was cloned f
   expect(valuesOf(await ns.table(id, { branch: "dev" }).scan().toArrow())).toEqual([1, 2, 3]);
   await ns.close();
   await rename(join(base, "before"), join(base, "after"));
-  const moved = new DirectoryNamespace({
+  await using moved = new DirectoryNamespace({
     root: join(base, "after", "root"),
     durability: "none",
     allowedBases: [source],
   });
   expect(valuesOf(await moved.table(id, { branch: "dev" }).scan().toArrow())).toEqual([1, 2, 3]);
-  await moved.close();
 });

@@ -2,7 +2,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, type NamespaceError } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
+import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -73,7 +74,7 @@ async function expectSame(ns: DirectoryNamespace, root: string): Promise<Record<
 describe.each(SIDES)("a table and branches made by %s", (maker) => {
   it.each(SIDES)("are written, branched off and deleted by %s", async (writer) => {
     const root = await makeTempDir();
-    const ns = new DirectoryNamespace({ root, durability: "none" });
+    await using ns = new DirectoryNamespace({ root, durability: "none" });
     const sides = sidesOf(ns, root);
     if (maker === "us") await ns.createTable({ id }, rowsOf(1));
     else await reference.createTable(root, "t", tableToIPC(rowsOf(1)));
@@ -125,14 +126,12 @@ describe.each(SIDES)("a table and branches made by %s", (maker) => {
       expect((await expectSame(ns, root)).dev).toEqual([2, 3, 4, 60]);
       await sides[side].delete("dev");
     }
-    await ns.close();
   });
 });
 
 describe("branches", () => {
-  it("are made from tags, and keep their settings", async () => {
-    const root = await makeTempDir();
-    const ns = new DirectoryNamespace({ root, durability: "none", manifestNaming: "V1" });
+  it("are made from tags, and keep their settings", async ({ root, open }) => {
+    const ns = open({ manifestNaming: "V1" });
     await ns.createTable({ id }, rowsOf(1));
     await ns.createTableTag({ id, tag: "one", version: 1 });
     await ns.insertIntoTable({ id }, rowsOf(2));
@@ -147,24 +146,18 @@ describe("branches", () => {
     });
     const names = await readdir(join(root, "t.lance", "tree", "sub", "_versions"));
     expect(names.filter((name) => name.endsWith(".manifest"))).toEqual(["2.manifest"]);
-    await ns.close();
   });
 
-  it("of a table with stable row ids go on numbering", async () => {
-    const root = await makeTempDir();
-    const ns = new DirectoryNamespace({ root, durability: "none" });
+  it("of a table with stable row ids go on numbering", async ({ root, ns }) => {
     await reference.createTable(root, "t", tableToIPC(rowsOf(1, 2)), { stableRowIds: true });
     await ns.createTableBranch({ id, name: "dev" });
     await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(3));
     const rows = tableFromIPC(await reference.readTable(root, "t", { branch: "dev", withRowId: true }));
     expect(Array.from(rows.getChild("_rowid") ?? [], Number)).toEqual([0, 1, 2]);
     await expectSame(ns, root);
-    await ns.close();
   });
 
-  it("are listed page by page while others come and go", async () => {
-    const root = await makeTempDir();
-    const ns = new DirectoryNamespace({ root, durability: "none" });
+  it("are listed page by page while others come and go", async ({ ns }) => {
     await ns.createTable({ id }, rowsOf(1));
     expect(await ns.listTableBranches({ id })).toEqual({ branches: {} });
     const names = ["B", "__proto__", "a", "a-b", "a/b", "ab", "é", "𝒳"];
@@ -183,6 +176,5 @@ describe("branches", () => {
     }
     expect(seen).toEqual(names);
     expect(Object.keys((await ns.listTableBranches({ id, limit: 4 })).branches).length).toBe(4);
-    await ns.close();
   });
 });

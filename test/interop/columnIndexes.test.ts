@@ -64,7 +64,7 @@ it.each(FILE_VERSIONS)("in %s", async (version) => {
   const cast: Change = { alter: [{ path: "k", dataType: { type: "int64" } }] };
   await expect(theirs.byThem(cast)).rejects.toThrow("k_idx");
   await expect(ours.byUs(cast)).rejects.toThrow("k_idx");
-  await expect(ours.byUs(cast)).rejects.toBeInstanceOf(InvalidInputError);
+  await expect(ours.byUs(cast)).rejects.toThrow(InvalidInputError);
   for (const [index, [change, names]] of script.entries()) {
     const what = `change ${index}`;
     expect(await ours.byUs(change), what).toBe(await theirs.byThem(change));

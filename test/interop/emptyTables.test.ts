@@ -196,6 +196,6 @@ describe("what is refused", () => {
   it.each(refused)("%s", async (_, schema, length, column) => {
     const data = { length, children: [{ offset: 0, nullCount: 0, ...column }] };
     const rows = { schema, data } as unknown as RowsInput;
-    await expect(ns.createTable({ id: ["refused"] }, rows)).rejects.toBeInstanceOf(InvalidInputError);
+    await expect(ns.createTable({ id: ["refused"] }, rows)).rejects.toThrow(InvalidInputError);
   });
 });

@@ -1,16 +1,14 @@
 /** Handles on a tag of the reference: every method reads that version, and none changes the table. */
 
 import { makeVector, Table } from "apache-arrow";
-import { DirectoryNamespace, InvalidTableStateError } from "tiltyard";
-import { expect, it } from "vitest";
+import { InvalidTableStateError } from "tiltyard";
+import { expect } from "vitest";
+import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 
-it("a handle on a tag reads the tagged version and refuses writes", async () => {
-  const root = await makeTempDir();
-  const namespace = new DirectoryNamespace({ root, durability: "none" });
+it("a handle on a tag reads the tagged version and refuses writes", async ({ root, ns: namespace }) => {
   const id = ["t"];
   await namespace.createTable({ id }, rowsOf(1, 2));
   await namespace.insertIntoTable({ id }, rowsOf(3));
@@ -21,11 +19,10 @@ it("a handle on a tag reads the tagged version and refuses writes", async () => 
   expect(await tagged.version()).toBe(1);
   expect(await tagged.countRows()).toBe(2);
   expect((await tagged.stats()).numRows).toBe(2);
-  await expect(tagged.insert(rowsOf(4))).rejects.toBeInstanceOf(InvalidTableStateError);
-  await expect(tagged.restore(1)).rejects.toBeInstanceOf(InvalidTableStateError);
+  await expect(tagged.insert(rowsOf(4))).rejects.toThrow(InvalidTableStateError);
+  await expect(tagged.restore(1)).rejects.toThrow(InvalidTableStateError);
   expect(await namespace.table(id).version()).toBe(2);
 
   expect(await namespace.table(id, { tag: "second" }).exists()).toBe(false);
   expect(await namespace.table(id, { branch: "second" }).exists()).toBe(false);
-  await namespace.close();
 });

@@ -2,11 +2,10 @@
 
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { runsOf } from "../support/effort.js";
+import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const rowsOf = (...values: number[]): Table =>
   new Table(
@@ -44,13 +43,8 @@ describe.each([
   ["a table of the reference in 2.1", "them", "2.1"],
   ["a table of the reference with stable row ids", "them", "stable"],
 ] as const)("%s", (_title, maker, kind) => {
-  it("is written by turns and both see every version alike", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({
-      root,
-      durability: "none",
-      manifestNaming: kind === "V1" ? "V1" : "V2",
-    });
+  it("is written by turns and both see every version alike", async ({ root, open }) => {
+    const namespace = open({ manifestNaming: kind === "V1" ? "V1" : "V2" });
     const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
     console.info(`operations: seed ${seed}`);
     let tables = 0;
@@ -101,14 +95,11 @@ describe.each([
       }),
       { numRuns: runsOf("OPERATION_RUNS", 6), seed },
     );
-    await namespace.close();
   });
 });
 
 describe("declared tables", () => {
-  it("are filled by the first insert and read by the reference", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({ root, durability: "none" });
+  it("are filled by the first insert and read by the reference", async ({ root, ns: namespace }) => {
     await namespace.declareTable({ id: ["t"] });
     expect((await namespace.describeTable({ id: ["t"] })).isOnlyDeclared).toBe(true);
     expect(await namespace.listTables()).toEqual({ tables: ["t"] });
@@ -119,6 +110,5 @@ describe("declared tables", () => {
     expect(await namespace.listTables({ includeDeclared: false })).toEqual({ tables: ["t"] });
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual([1, 2]);
     expect(await reference.listTables(root)).toEqual(["t"]);
-    await namespace.close();
   });
 });

@@ -1,8 +1,8 @@
 import { makeVector, Table, tableFromIPC } from "apache-arrow";
-import { DirectoryNamespace, type NamespaceError } from "tiltyard";
-import { expect, it } from "vitest";
+import type { NamespaceError } from "tiltyard";
+import { expect } from "vitest";
+import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
@@ -12,9 +12,7 @@ const typeOf = (work: Promise<unknown>): Promise<string> =>
     (error: NamespaceError) => error.type,
   );
 
-it("are seen, moved and deleted by the other", async () => {
-  const root = await makeTempDir();
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+it("are seen, moved and deleted by the other", async ({ root, ns }) => {
   const id = ["t"];
   await ns.createTable({ id }, rowsOf(1));
   for (const value of [2, 3, 4]) await ns.insertIntoTable({ id }, rowsOf(value));
@@ -58,12 +56,9 @@ it("are seen, moved and deleted by the other", async () => {
   expect(Object.keys(await expectSame())).toEqual(["ours", "theirs"]);
   await expect(reference.createTag(root, "t", "ours", 1)).rejects.toThrow(/already exists/);
   expect(await typeOf(ns.createTableTag({ id, tag: "theirs", version: 1 }))).toBe("TableTagAlreadyExists");
-  await ns.close();
 });
 
-it("are listed page by page while others come and go", async () => {
-  const root = await makeTempDir();
-  const ns = new DirectoryNamespace({ root, durability: "none" });
+it("are listed page by page while others come and go", async ({ ns }) => {
   const id = ["t"];
   await ns.createTable({ id }, rowsOf(1));
   expect(await ns.listTableTags({ id })).toEqual({ tags: {} });
@@ -84,5 +79,4 @@ it("are listed page by page while others come and go", async () => {
   expect(seen).toEqual([...names].sort());
   expect(Object.keys((await ns.listTableTags({ id, limit: 5 })).tags).length).toBe(5);
   expect((await ns.listTableTags({ id, pageToken: "zz", limit: 1 })).tags).toEqual({});
-  await ns.close();
 });

@@ -79,10 +79,8 @@ describe.each(["us", "them"] as const)("of a table made by %s", (maker) => {
     // Version 4 has all rows of the two.
     expect(await filesIn(tested, "data")).toBe(7);
     expect(await filesIn(tested, "_transactions")).toBe(5);
-    await expect(ns.describeTableVersion({ id, version: 3 })).rejects.toBeInstanceOf(
-      TableVersionNotFoundError,
-    );
-    await expect(ns.restoreTable({ id, version: 2 })).rejects.toBeInstanceOf(TableVersionNotFoundError);
+    await expect(ns.describeTableVersion({ id, version: 3 })).rejects.toThrow(TableVersionNotFoundError);
+    await expect(ns.restoreTable({ id, version: 2 })).rejects.toThrow(TableVersionNotFoundError);
 
     const ranges = [
       { startVersion: 6, endVersion: 7 },
@@ -130,7 +128,7 @@ describe.each(["us", "them"] as const)("of a table made by %s", (maker) => {
         { startVersion, endVersion },
       ];
       const refused = ns.batchDeleteTableVersions({ id, ranges });
-      await expect(refused).rejects.toBeInstanceOf(InvalidInputError);
+      await expect(refused).rejects.toThrow(InvalidInputError);
       await expect(refused).rejects.toThrow(needed);
     }
     expect(await directorySnapshot(root)).toEqual(before);
@@ -223,7 +221,7 @@ it("what cannot be meant is refused, and changes nothing", async () => {
     [range, { startVersion: 1, endVersion: 2 ** 53 }],
   ]) {
     const refused = ns.batchDeleteTableVersions({ id, ranges: ranges as never });
-    await expect(refused, JSON.stringify(ranges)).rejects.toBeInstanceOf(InvalidInputError);
+    await expect(refused, JSON.stringify(ranges)).rejects.toThrow(InvalidInputError);
   }
   const ranges = [range];
   await expect(ns.batchDeleteTableVersions({ id: ["none"], ranges })).rejects.toThrow(TableNotFoundError);
@@ -248,17 +246,16 @@ it("what cannot be meant is refused, and changes nothing", async () => {
 
 it("a writer in whose way versions were deleted is told so: what they changed is unknown", async () => {
   const { ns, root } = await makeTable("us");
-  const other = new DirectoryNamespace({ root, durability: "none" });
+  await using other = new DirectoryNamespace({ root, durability: "none" });
   const slowly = async function* () {
     await other.insertIntoTable({ id }, rowsOf(80));
     await other.insertIntoTable({ id }, rowsOf(90));
     await other.batchDeleteTableVersions({ id, ranges: [{ startVersion: 1, endVersion: 9 }] });
     yield* rowsOf(1000).batches;
   };
-  await expect(ns.insertIntoTable({ id }, slowly())).rejects.toBeInstanceOf(ConcurrentModificationError);
+  await expect(ns.insertIntoTable({ id }, slowly())).rejects.toThrow(ConcurrentModificationError);
   expect(await ns.insertIntoTable({ id }, rowsOf(1000))).toMatchObject({ version: 10 });
   const there = tableFromIPC(await reference.readTable(root, "t"));
   expect(valuesOf(there)).toEqual([50, 60, 70, 80, 90, 1000]);
   await ns.close();
-  await other.close();
 });

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "./countingDisk.js";
 import { faultyDisk, InjectedFault } from "./faultyDisk.js";
@@ -53,7 +53,7 @@ describe("failing calls", () => {
   test("before: no effect; after: the effect; later calls work", async () => {
     const { disk, pathOf, tree } = await setUp();
     disk.failAt(0);
-    await expect(disk.rename(pathOf("old"), pathOf("new"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.rename(pathOf("old"), pathOf("new"))).rejects.toThrow(InjectedFault);
     expect(await tree()).toEqual({ old: "old content" });
     disk.heal();
     disk.failAt(0, "after");
@@ -68,9 +68,7 @@ describe("failing calls", () => {
     const { disk, pathOf, tree } = await setUp();
     disk.failAt(1, "short");
     const handle = await disk.create(pathOf("a"));
-    await expect(handle.write([bytes("01"), bytes("2345"), bytes("6789")])).rejects.toBeInstanceOf(
-      InjectedFault,
-    );
+    await expect(handle.write([bytes("01"), bytes("2345"), bytes("6789")])).rejects.toThrow(InjectedFault);
     await handle.close();
     expect((await tree())["a"]).toBe("01234");
     await disk.dispose();
@@ -79,7 +77,7 @@ describe("failing calls", () => {
   test("short: what is overwritten has the first half of the new bytes", async () => {
     const { disk, pathOf, tree } = await setUp();
     disk.failAt(0, "short");
-    await expect(disk.overwrite(pathOf("old"), bytes("NEW CONTENT"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.overwrite(pathOf("old"), bytes("NEW CONTENT"))).rejects.toThrow(InjectedFault);
     expect((await tree())["old"]).toBe("NEW Content");
     await disk.dispose();
   });
@@ -87,9 +85,9 @@ describe("failing calls", () => {
   test("dead: every later call fails, until the restart", async () => {
     const { disk, pathOf, write, tree } = await setUp();
     disk.failAt(2, "before", { dead: true });
-    await expect(write("a", "content", true)).rejects.toBeInstanceOf(InjectedFault);
-    await expect(disk.remove(pathOf("a"))).rejects.toBeInstanceOf(InjectedFault);
-    await expect(disk.stat(pathOf("a"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(write("a", "content", true)).rejects.toThrow(InjectedFault);
+    await expect(disk.remove(pathOf("a"))).rejects.toThrow(InjectedFault);
+    await expect(disk.stat(pathOf("a"))).rejects.toThrow(InjectedFault);
     await disk.restart();
     expect(await tree()).toEqual({ old: "old content", a: "content" });
     expect(disk.calls).toBe(0);
@@ -184,7 +182,7 @@ describe("losing what was not synced", () => {
   test("a directory whose making was reported as failed may go", async () => {
     const { disk, pathOf, tree } = await setUp();
     disk.failAt(0, "after");
-    await expect(disk.makeDirectory(pathOf("d"))).rejects.toBeInstanceOf(InjectedFault);
+    await expect(disk.makeDirectory(pathOf("d"))).rejects.toThrow(InjectedFault);
     expect(await tree()).toEqual({ old: "old content", d: "<dir>" });
     await disk.loseUnsynced();
     expect(await tree()).toEqual({ old: "old content" });

@@ -85,7 +85,6 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
     expect(concurrency).toBeLessThan(32 * MEBIBYTE);
     expect(turns).toBeGreaterThan(BATCHES);
     expect(await reference.countRows(root, "t")).toBe(BATCH_ROWS * BATCHES);
-    await ns.close();
   });
 
   it("is not read by renames, metadata changes and added columns", async () => {
@@ -106,6 +105,5 @@ describe(`a column of ${COLUMN_BYTES / MEBIBYTE} MiB`, () => {
       .toArrow();
     expect(rows.toArray().map(String)).toEqual(['{"c": "constant"}', '{"c": "constant"}']);
     expect(disk.bytesRead).toBeLessThan(MEBIBYTE);
-    await ns.close();
   });
 });

@@ -3,9 +3,10 @@
  */
 
 import { rm } from "node:fs/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { nextMessage, startProcess } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
+import { it } from "../support/fixtures.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** Many times the memory of the insert. */
@@ -53,8 +54,7 @@ describe("1 GiB of blobs", () => {
 });
 
 describe("768 MiB in fragments", () => {
-  it("are compacted in less than 400 MiB, and the thread yields", async () => {
-    const root = await makeTempDir();
+  it("are compacted in less than 400 MiB, and the thread yields", async ({ root }) => {
     const { rows, expectedRows, compaction, maxRssMiB } = await insertStream(root, 768, "fragments");
     console.info(`a compaction of 768 MiB: ${maxRssMiB.toFixed(0)} MiB resident, ${compaction?.turns} turns`);
     expect(rows).toBe(expectedRows);

@@ -18,7 +18,7 @@ const integer = fc.oneof(
 );
 
 it("remainders of columns, and by a number, follow the definition", async () => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   const pair = fc.tuple(
     integer,
@@ -41,5 +41,4 @@ it("remainders of columns, and by a number, follow the definition", async () => 
     }),
     { numRuns: 40 },
   );
-  await namespace.close();
 });

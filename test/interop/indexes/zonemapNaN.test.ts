@@ -91,7 +91,7 @@ const FILTERS = [
 
 it.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("of %s", async (name) => {
   const root = await makeTempDir();
-  const namespace = new DirectoryNamespace({ root, durability: "none", workers: 0 });
+  await using namespace = new DirectoryNamespace({ root, durability: "none", workers: 0 });
   await namespace.createTable({ id: ["t"] }, rowsOf(name));
   await namespace.createTable({ id: ["bare"] }, rowsOf(name));
   await buildIndex(namespace, { id: ["t"], column: "v", indexType: "ZONEMAP", rowsPerZone: ZONE_ROWS });
@@ -104,5 +104,4 @@ it.each(Object.keys(TYPES) as (keyof typeof TYPES)[])("of %s", async (name) => {
     expect(await foundThere(root, "t", filter), filter).toEqual(await foundThere(root, "bare", filter));
   }
   if (name !== "float16") expect(await planThere(root, "t", "v > 5.0")).toContain("ScalarIndexQuery");
-  await namespace.close();
 });

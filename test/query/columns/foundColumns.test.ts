@@ -423,7 +423,7 @@ describe("a table that another program gave a column of a reserved name", () => 
     const rows = ROWS.map((row) => ({ id: row, vector: [row, 1], [written]: `saved ${row}` }));
     await native.createTable(table, rows);
     rename(join(root, `${table}.lance`), written, name);
-    const opened = new DirectoryNamespace({ root, durability: "none" });
+    await using opened = new DirectoryNamespace({ root, durability: "none" });
     const ask = async (request: Search["request"]) =>
       outcome((async () => plain(await (await opened.queryTable({ ...request, id: [table] })).toArray()))());
     const saved = ROWS.slice(0, 2).map((row) => ({ id: row, [name]: `saved ${row}` }));
@@ -444,7 +444,6 @@ describe("a table that another program gave a column of a reserved name", () => 
     const near = { vector: [0, 1], limit: 1, withRowId: true };
     expect(await ask({ ...near, columns: ["id"] })).toEqual([{ id: 0, _distance: 0, _rowid: 0 }]);
     if (isRowId) expect(await ask(near)).toBe(refusal);
-    await opened.close();
   });
 });
 

@@ -16,7 +16,7 @@ it.each([
   ["float32", "dot"],
   ["float16", "l2"],
 ] as const)("of %s by %s, through changes of the table", async (item, metric) => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   // Each vector occurs twice, so that every distance has ties.
   const some = testRows(item, DIMENSION, 2000, 3);
@@ -70,5 +70,4 @@ it.each([
   await expectSame(live);
   await namespace.insertIntoTable({ id }, streamOf(rows.slice(3900)));
   await expectSame([...live, ...rows.slice(3900)]);
-  await namespace.close();
 });

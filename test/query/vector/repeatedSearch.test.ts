@@ -14,7 +14,7 @@ it.each([
   "l2",
   "cosine",
 ] as const)("repeated searches by %s agree through changes of the table", async (metric) => {
-  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const id = ["t"];
   const rows = testRows("float32", DIMENSION, 2500, 3);
   const streamOf = (some: typeof rows) => tableToIPC(vectorTable("float32", DIMENSION, some), "stream");
@@ -93,5 +93,4 @@ it.each([
     columns: ["id"],
   });
   expect((await bounded.toArrow()).numRows).toBe(0);
-  await namespace.close();
 });

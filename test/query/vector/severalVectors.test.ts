@@ -80,7 +80,7 @@ const CASES: readonly (readonly [kind: VectorKindName, metric: TestMetric, item:
 
 describe.each(CASES)("%s by %s of %s with several vectors", (indexType, distanceType, item) => {
   it("answers like single searches", async () => {
-    const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+    await using namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
     const id = ["t"];
     const rows = clusteredRows(item, 8600, 3);
     const streamOf = (some: TestRow[]) => tableToIPC(vectorTable(item, DIMENSION, some), "stream");
@@ -118,6 +118,5 @@ describe.each(CASES)("%s by %s of %s with several vectors", (indexType, distance
     await expectAll();
     await namespace.insertIntoTable({ id }, streamOf(rows.slice(8000)));
     await expectAll();
-    await namespace.close();
   });
 });

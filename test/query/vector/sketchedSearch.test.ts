@@ -3,11 +3,10 @@
 import { type Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect } from "vitest";
 import { decodeHalfFloat, encodeHalfFloat } from "../../../src/bytes/halfFloat.js";
 import { runsOf } from "../../support/effort.js";
-import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { it, sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { nearestOf, randomNumbers, type TestRow, vectorTable } from "../../support/vectorTables.js";
 
 const DIMENSION = 19;
@@ -160,9 +159,9 @@ describe.each(ITEMS)("a sketched search of %s", (item) => {
 });
 
 describe("sketches", () => {
-  it("exist from the second search of a column on, for all versions and branches", async () => {
-    const root = await makeTempDir();
-    const namespace = new DirectoryNamespace({ root, durability: "none" });
+  it("exist from the second search of a column on, for all versions and branches", async ({
+    ns: namespace,
+  }) => {
     const id = ["t"];
     const rows = rowsOf("clusters", "float32", 0, 3);
     await namespace.createTable({ id }, tableToIPC(vectorTable("float32", DIMENSION, rows), "stream"));
@@ -181,13 +180,11 @@ describe("sketches", () => {
     expect(await comparedBy({ branch: "b" })).toBe(0);
     // Too many wanted rows.
     expect(await comparedBy({ k: 3000 })).toBe(ROWS - 100);
-    await namespace.close();
   });
 
-  it("serve concurrent searches, even with memory for some fragments only", async () => {
-    const root = await makeTempDir();
+  it("serve concurrent searches, even with memory for some fragments only", async ({ root, open }) => {
     // Four slots besides the kernel's memory, one per fragment.
-    const tight = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 1.4 * 2 ** 20 });
+    const tight = open({ vectorCacheBytes: 1.4 * 2 ** 20 });
     const exact = new DirectoryNamespace({ root, durability: "none", vectorCacheBytes: 0 });
     const id = ["t"];
     for (let fragment = 0; fragment < 6; fragment++) {

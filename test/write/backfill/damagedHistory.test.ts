@@ -3,17 +3,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { Transaction } from "../../../src/format/table.js";
 import { decodeManifestFile, encodeManifestFile } from "../../../src/table/versions/manifest.js";
 import { manifestPath } from "../../../src/table/versions/paths.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { it } from "../../support/fixtures.js";
 
 const ID = { id: ["t"] };
 
-it("all values are stale in a version that claims to restore itself", async () => {
-  const root = await makeTempDir();
-  const namespace = new DirectoryNamespace({ root, durability: "none", workers: 0 });
+it("all values are stale in a version that claims to restore itself", async ({ root, open }) => {
+  const namespace = open({ workers: 0 });
   await namespace.createTable(ID, [{ x: 1 }, { x: 2 }]);
   await namespace.alterTableAddColumns({ ...ID, newColumns: [{ name: "doubled", computed: "x * 2" }] });
   await namespace.waitForJob(await namespace.alterTableBackfillColumns({ ...ID, column: "doubled" }));

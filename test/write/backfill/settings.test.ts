@@ -546,7 +546,7 @@ describe("the signal of a call", () => {
         ...ID,
         updates: [{ path: "d", metadata: { "virtual_column.udf_name": "other" } }],
       });
-    await expect(ns.waitForJob({ jobId })).rejects.toBeInstanceOf(NamespaceError);
+    await expect(ns.waitForJob({ jobId })).rejects.toThrow(NamespaceError);
     expect(aborted.length).toBe(1);
     expect(calls).toBeLessThan(500);
   });

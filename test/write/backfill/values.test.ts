@@ -3,9 +3,10 @@
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { bools, columnsOf, utf8s } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
+import { it } from "../../support/fixtures.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -243,8 +244,7 @@ it("typed arrays become the items of vectors, and the function may reuse them", 
   for (const { n, value } of table) expect(plain(value)).toEqual([n, n, n, n]);
 });
 
-it("a function may reuse its array for another running call", async () => {
-  const root = await makeTempDir();
+it("a function may reuse its array for another running call", async ({ open }) => {
   const out = new Int32Array(10);
   const twice: UserFunction = {
     ...{ version: "1", inputs: ["n"], output: new arrow.Int32() },
@@ -253,7 +253,7 @@ it("a function may reuse its array for another running call", async () => {
       return out.subarray(0, n.length);
     },
   };
-  const ns = new DirectoryNamespace({ root, durability: "none", functions: { twice } });
+  const ns = open({ functions: { twice } });
   await ns.createTable(
     ID,
     new arrow.Table({ n: arrow.vectorFromArray(Int32Array.from({ length: 1000 }, (_, row) => row)) }),
@@ -263,10 +263,9 @@ it("a function may reuse its array for another running call", async () => {
   await ns.waitForJob(await ns.alterTableBackfillColumns({ ...ID, column: "d", ...cut }));
   const table = await (await ns.queryTable(ID)).toArrow();
   expect(table.toArray().filter(({ n, d }) => d !== n * 2)).toEqual([]);
-  await ns.close();
 });
 
-it("only the call of a failed row is repeated", async () => {
+it("only the call of a failed row is repeated", async ({ root }) => {
   const asked = new Map<number, number>();
   const failing = new Set([0, 7, 63]);
   const made: UserFunction = {
@@ -278,7 +277,6 @@ it("only the call of a failed row is repeated", async () => {
       return (n as number) % 9 === 0 ? null : `row ${n}`;
     },
   };
-  const root = await makeTempDir();
   await using ns = new DirectoryNamespace({ root, durability: "none", functions: { made } });
   await ns.createTable(
     ID,
@@ -506,8 +504,9 @@ it("a failed row among others fails alone: the calls before it are not repeated"
   expect(asked.filter((each) => each === 13)).toHaveLength(3);
 });
 
-it("a vector of texts gives the same for each place, past its end too, as a vector that Arrow made of it", async () => {
-  const root = await makeTempDir();
+it("a vector of texts gives the same for each place, past its end too, as a vector that Arrow made of it", async ({
+  root,
+}) => {
   const seen: unknown[] = [];
   const compared: UserFunction = {
     ...{ version: "1", inputs: ["text"], output: new arrow.Int32() },

@@ -4,10 +4,11 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, FixedSizeList, Float32, Int32, List, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { bools, columnsOf, float32s, int32s, utf8s } from "../../support/arrowColumns.js";
+import { it } from "../../support/fixtures.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -55,8 +56,7 @@ it.each([5, 7, 9, 15])("fragments of %i rows become one page per column", async 
 });
 
 describe.each([0, 1])("with %i threads", (workers) => {
-  it("a compaction keeps the rows and their order", async () => {
-    const root = await makeTempDir();
+  it("a compaction keeps the rows and their order", async ({ root }) => {
     await using ns = new DirectoryNamespace({ root, durability: "none", workers });
     // Small fragments, large ones, and one that is small after deletions.
     const sizes = [10, 300, 12_000, 5, 20, 8000, 8000, 1, 700, 30, 15_000, 3, 3];

@@ -1,10 +1,10 @@
 /** Memory of a merge is bounded, whatever the size of its stream. */
 
 import { rm } from "node:fs/promises";
-import { expect, it } from "vitest";
+import { expect } from "vitest";
 import { nextMessage, startProcess } from "../../support/childProcess.js";
 import { runsOf } from "../../support/effort.js";
-import { makeTempDir } from "../../support/tempDir.js";
+import { it } from "../../support/fixtures.js";
 
 interface Report {
   readonly rows: number;
@@ -15,8 +15,7 @@ interface Report {
 
 const MEBIBYTES = runsOf("MERGE_MIB", 768);
 
-it(`a stream of ${MEBIBYTES} MiB is merged in less than 512 MiB`, async () => {
-  const root = await makeTempDir();
+it(`a stream of ${MEBIBYTES} MiB is merged in less than 512 MiB`, async ({ root }) => {
   const process = startProcess("streamInsert.mjs", [root, String(MEBIBYTES), "merge", "0"]);
   const { rows, expectedRows, seconds, maxRssMiB } = (await nextMessage(process)) as Report;
   console.info(`a merge of ${MEBIBYTES} MiB: ${maxRssMiB.toFixed(0)} MiB resident, ${seconds.toFixed(1)} s`);
