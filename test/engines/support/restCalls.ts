@@ -41,6 +41,26 @@ const postBytes = (
 const postRows = (name: string, path: string, rows: Table): RestCall =>
   postBytes(name, path, tableToIPC(rows, "stream"), ARROW);
 
+/** Calls on the tables of a group. */
+const query = (name: string, more: object = {}): RestCall =>
+  post(name, "/v1/table/plain/query", { k: 1000, vector: {}, ...more });
+const search = (name: string, more: object = {}): RestCall =>
+  query(name, { k: 5, vector: { single_vector: [3, 3, 3, 1] }, vector_column: "v", ...more });
+const merge = (name: string, options: string, rows: Table): RestCall =>
+  postRows(name, `/v1/table/rows/merge_insert?${options}`, rows);
+const add = (name: string, ...newColumns: object[]): RestCall =>
+  post(name, "/v1/table/columns/add_columns", { new_columns: newColumns });
+const alter = (name: string, alteration: object): RestCall =>
+  post(name, "/v1/table/columns/alter_columns", { alterations: [alteration] });
+const index = (name: string, verb: string, body: object): RestCall =>
+  post(name, `/v1/table/columns/${verb}`, body);
+const branch = (name: string, body: object): RestCall =>
+  post(name, "/v1/table/versions/branches/create", body);
+const deleteVersions = (name: string, first: number, last: number): RestCall =>
+  post(name, "/v1/table/deleted/version/delete", {
+    ranges: [{ start_version: first, end_version: last }],
+  });
+
 const otherSchema = new ArrowTable({ x: float64s([1.5, 2.5]) });
 
 /** Namespaces: made, listed, described and dropped. */
@@ -229,31 +249,19 @@ const ROWS_OF_A_TABLE: readonly RestCall[] = [
   post("count rows", "/v1/table/rows/count_rows", {}),
   get("count rows by GET", "/v1/table/rows/count_rows"),
   post("count rows of a missing table", "/v1/table/nothing/count_rows", {}),
-  postRows(
+  merge(
     "merge rows",
-    "/v1/table/rows/merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
+    "on=id&when_matched_update_all=true&when_not_matched_insert_all=true",
     rowsFrom(330, 20),
   ),
-  postRows(
-    "merge rows by two columns",
-    "/v1/table/rows/merge_insert?on=id&on=s&when_not_matched_insert_all=true",
-    rowsFrom(345, 10),
-  ),
-  postRows(
+  merge("merge rows by two columns", "on=id&on=s&when_not_matched_insert_all=true", rowsFrom(345, 10)),
+  merge(
     "merge rows and delete others by a filter",
-    `/v1/table/rows/merge_insert?on=id&when_matched_update_all=true&when_not_matched_by_source_delete=true&when_not_matched_by_source_delete_filt=${encodeURIComponent("id > 350")}`,
+    `on=id&when_matched_update_all=true&when_not_matched_by_source_delete=true&when_not_matched_by_source_delete_filt=${encodeURIComponent("id > 350")}`,
     rowsFrom(340, 11),
   ),
-  postRows(
-    "merge rows without a key",
-    "/v1/table/rows/merge_insert?when_matched_update_all=true",
-    rowsFrom(0, 5),
-  ),
-  postRows(
-    "merge rows by a missing column",
-    "/v1/table/rows/merge_insert?on=nothing&when_matched_update_all=true",
-    rowsFrom(0, 5),
-  ),
+  merge("merge rows without a key", "when_matched_update_all=true", rowsFrom(0, 5)),
+  merge("merge rows by a missing column", "on=nothing&when_matched_update_all=true", rowsFrom(0, 5)),
   post("merge without a body", "/v1/table/rows/merge_insert?on=id&when_matched_update_all=true"),
   postRows(
     "merge into a missing table",
@@ -294,79 +302,26 @@ const ROWS_OF_A_TABLE: readonly RestCall[] = [
   postRows("create a table for queries", "/v1/table/plain/create", rowsFrom(0)),
   postRows("insert rows for queries", "/v1/table/plain/insert", rowsFrom(300, 50)),
   post("delete rows before queries", "/v1/table/plain/delete", { predicate: "id % 10 = 3" }),
-  post("query rows", "/v1/table/plain/query", { k: 1000, vector: {} }),
-  post("query rows by a filter", "/v1/table/plain/query", {
-    k: 1000,
-    vector: {},
-    filter: "id > 20 AND s IS NOT NULL",
-  }),
-  post("query columns", "/v1/table/plain/query", {
-    k: 1000,
-    vector: {},
-    columns: { column_names: ["s", "id"] },
-  }),
-  post("query aliases", "/v1/table/plain/query", {
-    k: 1000,
-    vector: {},
-    columns: { column_aliases: { twice: "id * 2" } },
-  }),
-  post("query a missing column", "/v1/table/plain/query", {
-    k: 10,
-    vector: {},
-    columns: { column_names: ["nothing"] },
-  }),
+  query("query rows"),
+  query("query rows by a filter", { filter: "id > 20 AND s IS NOT NULL" }),
+  query("query columns", { columns: { column_names: ["s", "id"] } }),
+  query("query aliases", { columns: { column_aliases: { twice: "id * 2" } } }),
+  query("query a missing column", { k: 10, columns: { column_names: ["nothing"] } }),
   post("query with offset and limit", "/v1/table/plain/query", { k: 5, offset: 7, vector: {} }),
-  post("query with row ids", "/v1/table/plain/query", { k: 5, vector: {}, with_row_id: true }),
-  post("query an older version", "/v1/table/plain/query", {
-    k: 1000,
-    vector: {},
-    version: 1,
-    columns: { column_names: ["id"] },
-  }),
-  post("query a missing version", "/v1/table/plain/query", { k: 10, vector: {}, version: 99 }),
-  post("search a vector", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "v",
-  }),
+  query("query with row ids", { k: 5, with_row_id: true }),
+  query("query an older version", { version: 1, columns: { column_names: ["id"] } }),
+  query("query a missing version", { k: 10, version: 99 }),
+  search("search a vector"),
   post("search a vector without its column", "/v1/table/plain/query", {
     k: 5,
     vector: { single_vector: [3, 3, 3, 1] },
   }),
-  post("search a vector with a prefilter", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "v",
-    filter: "id > 100",
-    prefilter: true,
-  }),
-  post("search a vector with a postfilter", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "v",
-    filter: "id > 5",
-    prefilter: false,
-  }),
-  post("search a vector by cosine", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "v",
-    distance_type: "cosine",
-  }),
-  post("search a vector by an unknown distance", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "v",
-    distance_type: "far",
-  }),
-  post("search a vector within bounds", "/v1/table/plain/query", {
-    k: 50,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "v",
-    lower_bound: 10,
-    upper_bound: 100,
-  }),
-  post("search two vectors", "/v1/table/plain/query", {
+  search("search a vector with a prefilter", { filter: "id > 100", prefilter: true }),
+  search("search a vector with a postfilter", { filter: "id > 5", prefilter: false }),
+  search("search a vector by cosine", { distance_type: "cosine" }),
+  search("search a vector by an unknown distance", { distance_type: "far" }),
+  search("search a vector within bounds", { k: 50, lower_bound: 10, upper_bound: 100 }),
+  search("search two vectors", {
     k: 3,
     vector: {
       multi_vector: [
@@ -374,38 +329,15 @@ const ROWS_OF_A_TABLE: readonly RestCall[] = [
         [200, 2, 2, 1],
       ],
     },
-    vector_column: "v",
   }),
-  post("search a vector of another dimension", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3] },
-    vector_column: "v",
-  }),
-  post("search a vector in a column of text", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "s",
-  }),
-  post("search a vector in a missing column", "/v1/table/plain/query", {
-    k: 5,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "nothing",
-  }),
-  post("search a vector for nothing", "/v1/table/plain/query", {
-    k: 0,
-    vector: { single_vector: [3, 3, 3, 1] },
-    vector_column: "v",
-  }),
-  post("search text without an index", "/v1/table/plain/query", {
-    k: 1000,
-    vector: {},
+  search("search a vector of another dimension", { vector: { single_vector: [3, 3] } }),
+  search("search a vector in a column of text", { vector_column: "s" }),
+  search("search a vector in a missing column", { vector_column: "nothing" }),
+  search("search a vector for nothing", { k: 0 }),
+  query("search text without an index", {
     full_text_query: { string_query: { query: "text 4", columns: ["s"] } },
   }),
-  post("query by a filter that cannot be parsed", "/v1/table/plain/query", {
-    k: 5,
-    vector: {},
-    filter: "id <",
-  }),
+  query("query by a filter that cannot be parsed", { k: 5, filter: "id <" }),
   post("query with a negative limit", "/v1/table/plain/query", { k: -1, vector: {} }),
   post("query with an empty vector", "/v1/table/plain/query", { k: 5, vector: { single_vector: [] } }),
   post("query with a vector that is null", "/v1/table/plain/query", { k: 5, vector: null }),
@@ -479,26 +411,14 @@ const VERSIONS: readonly RestCall[] = [
   post("update a tag to a missing version", "/v1/table/versions/tags/update", { tag: "good", version: 99 }),
   post("delete a tag", "/v1/table/versions/tags/delete", { tag: "good" }),
   post("delete a missing tag", "/v1/table/versions/tags/delete", { tag: "good" }),
-  post("create a branch", "/v1/table/versions/branches/create", { name: "dev" }),
-  post("create a branch of a version", "/v1/table/versions/branches/create", {
-    name: "old",
-    from_version: 2,
-  }),
-  post("create a branch of a branch", "/v1/table/versions/branches/create", {
-    name: "child",
-    from_branch: "dev",
-  }),
-  post("create a branch again", "/v1/table/versions/branches/create", { name: "dev" }),
-  post("create a branch of a missing branch", "/v1/table/versions/branches/create", {
-    name: "b2",
-    from_branch: "nothing",
-  }),
-  post("create a branch of a missing version", "/v1/table/versions/branches/create", {
-    name: "b3",
-    from_version: 99,
-  }),
-  post("create a branch of a bad name", "/v1/table/versions/branches/create", { name: "../b" }),
-  post("create a branch without a name", "/v1/table/versions/branches/create", {}),
+  branch("create a branch", { name: "dev" }),
+  branch("create a branch of a version", { name: "old", from_version: 2 }),
+  branch("create a branch of a branch", { name: "child", from_branch: "dev" }),
+  branch("create a branch again", { name: "dev" }),
+  branch("create a branch of a missing branch", { name: "b2", from_branch: "nothing" }),
+  branch("create a branch of a missing version", { name: "b3", from_version: 99 }),
+  branch("create a branch of a bad name", { name: "../b" }),
+  branch("create a branch without a name", {}),
   post("list branches", "/v1/table/versions/branches/list", {}),
   post("list branches of a missing table", "/v1/table/nothing/branches/list", {}),
   post("list versions of a branch", "/v1/table/versions/version/list?branch=dev", {}),
@@ -514,20 +434,14 @@ const VERSIONS: readonly RestCall[] = [
   postRows("insert rows for a second version", "/v1/table/deleted/insert", rowsFrom(30, 10)),
   postRows("insert rows for a third version", "/v1/table/deleted/insert", rowsFrom(40, 10)),
   post("delete versions without ranges", "/v1/table/deleted/version/delete", { ranges: [] }),
-  post("delete a range that ends before it starts", "/v1/table/deleted/version/delete", {
-    ranges: [{ start_version: 3, end_version: 1 }],
-  }),
+  deleteVersions("delete a range that ends before it starts", 3, 1),
   post("delete versions of a missing table", "/v1/table/nothing/version/delete", {
     ranges: [{ start_version: 1, end_version: 2 }],
   }),
-  post("delete a version", "/v1/table/deleted/version/delete", {
-    ranges: [{ start_version: 1, end_version: 2 }],
-  }),
+  deleteVersions("delete a version", 1, 2),
   post("list the versions that are left", "/v1/table/deleted/version/list", {}),
   post("create a tag of the second version", "/v1/table/deleted/tags/create", { tag: "kept", version: 2 }),
-  post("delete a version that has a tag", "/v1/table/deleted/version/delete", {
-    ranges: [{ start_version: 2, end_version: 3 }],
-  }),
+  deleteVersions("delete a version that has a tag", 2, 3),
   post("describe a transaction that does not exist", "/v1/transaction/nothing/describe", {}),
   post("alter a transaction that does not exist", "/v1/transaction/nothing/alter", { actions: [] }),
   post("create versions of no tables", "/v1/table/version/batch-create", { entries: [] }),
@@ -546,46 +460,21 @@ const VERSIONS: readonly RestCall[] = [
 /** Columns, metadata and indexes. */
 const SCHEMA: readonly RestCall[] = [
   postRows("create a table for columns", "/v1/table/columns/create", rowsFrom(0)),
-  post("add a column", "/v1/table/columns/add_columns", {
-    new_columns: [{ name: "twice", expression: "id * 2" }],
-  }),
-  post("add two columns", "/v1/table/columns/add_columns", {
-    new_columns: [
-      { name: "a", expression: "n + 1" },
-      { name: "b", expression: "upper(s)" },
-    ],
-  }),
-  post("add a column that exists", "/v1/table/columns/add_columns", {
-    new_columns: [{ name: "twice", expression: "1" }],
-  }),
-  post("add a column of a missing column", "/v1/table/columns/add_columns", {
-    new_columns: [{ name: "c", expression: "nothing + 1" }],
-  }),
-  post("add a column by an expression that cannot be parsed", "/v1/table/columns/add_columns", {
-    new_columns: [{ name: "c", expression: "id +" }],
-  }),
-  post("add a column without an expression", "/v1/table/columns/add_columns", {
-    new_columns: [{ name: "c" }],
-  }),
+  add("add a column", { name: "twice", expression: "id * 2" }),
+  add("add two columns", { name: "a", expression: "n + 1" }, { name: "b", expression: "upper(s)" }),
+  add("add a column that exists", { name: "twice", expression: "1" }),
+  add("add a column of a missing column", { name: "c", expression: "nothing + 1" }),
+  add("add a column by an expression that cannot be parsed", { name: "c", expression: "id +" }),
+  add("add a column without an expression", { name: "c" }),
   post("add columns to a missing table", "/v1/table/nothing/add_columns", {
     new_columns: [{ name: "c", expression: "1" }],
   }),
-  post("rename a column", "/v1/table/columns/alter_columns", { alterations: [{ path: "a", rename: "aa" }] }),
-  post("rename a column to a name that is taken", "/v1/table/columns/alter_columns", {
-    alterations: [{ path: "aa", rename: "id" }],
-  }),
-  post("make a column nullable", "/v1/table/columns/alter_columns", {
-    alterations: [{ path: "id", nullable: true }],
-  }),
-  post("change the type of a column by its name", "/v1/table/columns/alter_columns", {
-    alterations: [{ path: "twice", data_type: "int32" }],
-  }),
-  post("change a column to an unknown type", "/v1/table/columns/alter_columns", {
-    alterations: [{ path: "twice", data_type: { type: "int33" } }],
-  }),
-  post("alter a missing column", "/v1/table/columns/alter_columns", {
-    alterations: [{ path: "nothing", rename: "c" }],
-  }),
+  alter("rename a column", { path: "a", rename: "aa" }),
+  alter("rename a column to a name that is taken", { path: "aa", rename: "id" }),
+  alter("make a column nullable", { path: "id", nullable: true }),
+  alter("change the type of a column by its name", { path: "twice", data_type: "int32" }),
+  alter("change a column to an unknown type", { path: "twice", data_type: { type: "int33" } }),
+  alter("alter a missing column", { path: "nothing", rename: "c" }),
   post("drop a column", "/v1/table/columns/drop_columns", { columns: ["b"] }),
   post("drop a missing column", "/v1/table/columns/drop_columns", { columns: ["b"] }),
   post("drop columns of a missing table", "/v1/table/nothing/drop_columns", { columns: ["b"] }),
@@ -602,43 +491,27 @@ const SCHEMA: readonly RestCall[] = [
   post("list no indexes", "/v1/table/columns/index/list", {}),
   post("list indexes with an empty body", "/v1/table/columns/index/list"),
   post("list indexes of a missing table", "/v1/table/nothing/index/list", {}),
-  post("create an index BTREE", "/v1/table/columns/create_scalar_index", {
-    column: "id",
-    index_type: "BTREE",
-  }),
-  post("create an index BITMAP with a name", "/v1/table/columns/create_scalar_index", {
+  index("create an index BTREE", "create_scalar_index", { column: "id", index_type: "BTREE" }),
+  index("create an index BITMAP with a name", "create_scalar_index", {
     column: "s",
     index_type: "BITMAP",
     name: "words",
   }),
-  post("create an index FTS", "/v1/table/columns/create_index", {
-    column: "s",
-    index_type: "FTS",
-    name: "texts",
-  }),
-  post("create an index IVF_FLAT", "/v1/table/columns/create_index", {
+  index("create an index FTS", "create_index", { column: "s", index_type: "FTS", name: "texts" }),
+  index("create an index IVF_FLAT", "create_index", {
     column: "v",
     index_type: "IVF_FLAT",
     distance_type: "l2",
   }),
-  post("create an index again", "/v1/table/columns/create_scalar_index", {
-    column: "id",
-    index_type: "BTREE",
-  }),
-  post("create an index of an unknown type", "/v1/table/columns/create_index", {
-    column: "id",
-    index_type: "MAGIC",
-  }),
-  post("create an index of a missing column", "/v1/table/columns/create_scalar_index", {
+  index("create an index again", "create_scalar_index", { column: "id", index_type: "BTREE" }),
+  index("create an index of an unknown type", "create_index", { column: "id", index_type: "MAGIC" }),
+  index("create an index of a missing column", "create_scalar_index", {
     column: "nothing",
     index_type: "BTREE",
   }),
-  post("create an index of vectors on text", "/v1/table/columns/create_index", {
-    column: "s",
-    index_type: "IVF_FLAT",
-  }),
-  post("create an index without a type", "/v1/table/columns/create_index", { column: "id" }),
-  post("create an index without a column", "/v1/table/columns/create_index", { index_type: "BTREE" }),
+  index("create an index of vectors on text", "create_index", { column: "s", index_type: "IVF_FLAT" }),
+  index("create an index without a type", "create_index", { column: "id" }),
+  index("create an index without a column", "create_index", { index_type: "BTREE" }),
   post("create an index of a missing table", "/v1/table/nothing/create_index", {
     column: "id",
     index_type: "BTREE",
@@ -681,9 +554,7 @@ const SCHEMA: readonly RestCall[] = [
   post("add no columns", "/v1/table/columns/add_columns", { new_columns: [] }),
   post("alter nothing", "/v1/table/columns/alter_columns", { alterations: [] }),
   post("drop no columns", "/v1/table/columns/drop_columns", { columns: [] }),
-  post("change the type of a column", "/v1/table/columns/alter_columns", {
-    alterations: [{ path: "twice", data_type: { type: "int32" } }],
-  }),
+  alter("change the type of a column", { path: "twice", data_type: { type: "int32" } }),
 ];
 
 /** Requests that are not calls. */
