@@ -9,20 +9,16 @@ import * as arrow from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { countingDisk } from "../support/countingDisk.js";
-import { compareTables, reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { int32s, largeBinaries } from "../support/arrowColumns.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { countingDisk } from "../support/countingDisk.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
 
 const BLOB = new Map([["lance-encoding:blob", "true"]]);
 const VERSIONS = ["2.0", "2.1"] as const;
 
-let root: string;
+const root = sharedDirectory();
 const disk = countingDisk(new NodeDisk({ durability: "none" }));
-let namespaces: Record<(typeof VERSIONS)[number], DirectoryNamespace>;
 let tableCount = 0;
 
 const SIZES = [5, 0, 63, 64, 65, 1, 3_000, 0, 17];

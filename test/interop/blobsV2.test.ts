@@ -15,6 +15,7 @@ import {
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { columnsOf, int32s } from "../support/arrowColumns.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { runsOf } from "../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
@@ -36,8 +37,6 @@ const SIZES = [5, null, 0, 70_000, 65_536, 65_537, 4_194_304, 4_194_305, 100_000
 const SMALL = { [INLINE]: "10", [SHARED]: "20", [SIDE_FILE]: "30" };
 const SMALL_SIZES = [5, 10, null, 11, 12, 20, 0, 21, 22, 40, 19, null, 15];
 
-let root: string;
-let namespace: DirectoryNamespace;
 const disk = countingDisk(new NodeDisk({ durability: "none" }));
 let tableCount = 0;
 const freshName = () => `b${tableCount++}`;

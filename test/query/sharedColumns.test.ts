@@ -4,10 +4,8 @@ import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
-import { makeTempDir } from "../support/tempDir.js";
 import { int32s, utf8s } from "../support/arrowColumns.js";
-import { CountingDisk } from "../support/countingDisk.js";
+import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
 import { sharedDirectory } from "../support/fixtures.js";
 
 const ROWS = 20_000;
@@ -18,7 +16,6 @@ let disk: CountingDisk;
 let namespace: DirectoryNamespace;
 
 beforeAll(async () => {
-  root = await makeTempDir();
   disk = countingDisk(new NodeDisk({ durability: "none" }));
   namespace = new DirectoryNamespace({ root, disk } as ConstructorParameters<typeof DirectoryNamespace>[0]);
   await namespace.createTable({ id: ["t"] }, nestedTable());

@@ -6,13 +6,12 @@ import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../support/countingDisk.js";
+import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 
 const ROWS = 60_000;
 const disk = countingDisk(new NodeDisk({ durability: "none" }));
-let root: string;
-let namespace: DirectoryNamespace;
 
 const root = sharedDirectory();
 const namespace = sharedNamespace({ root, dataStorageVersion: "2.2", disk });

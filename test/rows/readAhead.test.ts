@@ -9,6 +9,7 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { SharedReadAhead, STREAMED } from "../../src/rows/readAhead.js";
 import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
+import { sharedDirectory } from "../support/fixtures.js";
 import { Random } from "../support/generators.js";
 
 const MIB = 2 ** 20;

@@ -12,7 +12,9 @@ export interface BothEngines {
 }
 
 /** Call it once per file, outside of tests. By default the reference sees new versions at once. */
-export async function openBothEngines(options: object = { readConsistencyInterval: 0 }): Promise<BothEngines> {
+export async function openBothEngines(
+  options: object = { readConsistencyInterval: 0 },
+): Promise<BothEngines> {
   const root = await makeTempDir();
   const namespace = new DirectoryNamespace({ root, durability: "none" });
   const connection = await connect(root, options);

@@ -4,6 +4,7 @@ import { describe, expect } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "./countingDisk.js";
 import { faultyDisk, InjectedFault } from "./faultyDisk.js";
+import { it as test } from "./fixtures.js";
 import { makeTempDir } from "./tempDir.js";
 
 const nodeDisk = new NodeDisk({ durability: "none" });
@@ -201,8 +202,7 @@ describe("losing what was not synced", () => {
   });
 });
 
-test("a counting disk counts calls, bytes and reads", async () => {
-  const root = await makeTempDir();
+test("a counting disk counts calls, bytes and reads", async ({ root }) => {
   const disk = countingDisk(nodeDisk);
   const file = path.join(root, "f");
   const handle = await disk.create(file);

@@ -4,11 +4,10 @@ import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { expect } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { int32s } from "./arrowColumns.js";
 import { directorySnapshot } from "./directorySnapshot.js";
 import { fileSystems, foldingDisk } from "./foldingDisk.js";
 
-/** Names of file systems: one without folding, and all with folding. */
+/** Names of file systems: one that folds nothing, and those that do. */
 export const DISKS: readonly string[] = ["a plain disk", ...fileSystems.map(({ name }) => name)];
 
 export function diskOf(name: string): Disk {

@@ -7,10 +7,8 @@ import { CorruptFileError, DirectoryNamespace, InvalidInputError } from "tiltyar
 import { connect, Index } from "tiltyard-reference/session.js";
 import { beforeAll, beforeEach, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { countingDisk } from "../../support/countingDisk.js";
-import { makeTempDir } from "../../support/tempDir.js";
 import { int32s, utf8s } from "../../support/arrowColumns.js";
-import { CountingDisk } from "../../support/countingDisk.js";
+import { countingDisk } from "../../support/countingDisk.js";
 import { sharedDirectory } from "../../support/fixtures.js";
 import { makeTempDir } from "../../support/tempDir.js";
 

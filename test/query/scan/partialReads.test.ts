@@ -5,6 +5,7 @@ import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
+import { sharedDirectory } from "../../support/fixtures.js";
 import { Random } from "../../support/generators.js";
 
 const ROWS = 1_000_000;

@@ -6,6 +6,7 @@ import { Table } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { int32s, utf8s } from "../../support/arrowColumns.js";
 import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { Random } from "../../support/generators.js";
