@@ -5,6 +5,7 @@ import * as fc from "fast-check";
 import type { Column } from "../../src/arrow/columns/column.js";
 import { columnFromData, dataFromColumn } from "../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
+import { fieldOf } from "../support/arrowColumns.js";
 import {
   makeColumn,
   NULL_PATTERNS,
@@ -75,7 +76,7 @@ function list(
   nulls: NullPattern,
   seed: number,
 ): arrow.Data {
-  const type = new arrow.FixedSizeList(dimension, new arrow.Field("item", child.type, true));
+  const type = new arrow.FixedSizeList(dimension, fieldOf("item", child.type));
   return arrow.makeData({ type, length, ...validity(length, nulls, seed), child });
 }
 

@@ -1,7 +1,8 @@
 /** Changes of rows and columns: each by either engine to the same table, and both engines see the same rows after it. */
 
-import { Field, Int64, List } from "apache-arrow";
+import { Int64 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
+import { listOf } from "../support/arrowColumns.js";
 import { compareTables } from "../support/compareTables.js";
 import { Random } from "../support/generators.js";
 import { MAJORS, openPair, type PylancePair } from "./support/pylance.js";
@@ -12,7 +13,7 @@ const COLUMNS = {
   n: NUMBERS,
   s: TEXTS,
   l: [
-    new List(new Field("item", new Int64(), true)),
+    listOf(new Int64()),
     (id: number) => (id % 3 === 0 ? null : Array.from({ length: id % 4 }, (_, index) => BigInt(id + index))),
   ],
 } as const;

@@ -1,8 +1,9 @@
 /** Indexes: built by either engine, asked by both, and the answers are those of a scan; also after changes and upkeep. */
 
-import { Field, FixedSizeList, Float32, Float64, Int32, List, type Table, Utf8 } from "apache-arrow";
+import { FixedSizeList, Float32, Float64, Int32, type Table, Utf8 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import type { CreateTableIndexRequest, IndexType } from "../../src/namespace/indexes.js";
+import { fieldOf, listOf } from "../support/arrowColumns.js";
 import { Random } from "../support/generators.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { ITS_OWN_FAULT, MAJORS, openPair, type PylancePair } from "./support/pylance.js";
@@ -13,7 +14,7 @@ const ROWS = 600;
 const DIMENSION = 16;
 const NEAREST = 10;
 const WORDS = ["amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath"];
-const VECTORS = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+const VECTORS = new FixedSizeList(DIMENSION, fieldOf("item", new Float32()));
 
 /** Returns the vector of a row; no two rows have the same. */
 function vectorOf(id: number): number[] {
@@ -28,10 +29,7 @@ const rowsFrom = (first: number, count: number, vectorOfRow = vectorOf): Table =
     i: [new Int32(), (id) => (id % 6 === 0 ? null : (id * 17) % 12)],
     n: [new Float64(), (id) => (id % 9 === 0 ? null : (id * 31) % 200)],
     s: [new Utf8(), (id) => (id % 11 === 0 ? null : `${wordOf(id, 1)} ${wordOf(id, 3)} ${id % 40}`)],
-    labels: [
-      new List(new Field("item", new Utf8(), true)),
-      (id) => (id % 8 === 0 ? null : [wordOf(id, 1), wordOf(id, 5)]),
-    ],
+    labels: [listOf(new Utf8()), (id) => (id % 8 === 0 ? null : [wordOf(id, 1), wordOf(id, 5)])],
     v: [VECTORS, vectorOfRow],
   });
 

@@ -3,10 +3,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Field, FixedSizeList, Float32, type Table, Utf8 } from "apache-arrow";
+import { FixedSizeList, Float32, type Table, Utf8 } from "apache-arrow";
 import { UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { IndexType } from "../../src/namespace/indexes.js";
+import { fieldOf } from "../support/arrowColumns.js";
 import { compareTables } from "../support/compareTables.js";
 import { Random } from "../support/generators.js";
 import { buildIndex } from "../support/indexedTable.js";
@@ -17,7 +18,7 @@ import { numbersFrom, rowsOf, sortedBy, sortedIdsOf } from "./support/rows.js";
 const NEWEST = MAJORS[MAJORS.length - 1];
 const ROWS = 400;
 const DIMENSION = 16;
-const VECTORS = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+const VECTORS = new FixedSizeList(DIMENSION, fieldOf("item", new Float32()));
 
 function vectorOf(id: number): number[] {
   const random = new Random(id + 1);

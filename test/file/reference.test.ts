@@ -2,6 +2,7 @@ import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { fieldOf } from "../support/arrowColumns.js";
 import { allTypesSpec, type ColumnSpec, makeTable, Random, TYPE_NAMES } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -100,14 +101,14 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
           data: Float32Array.from({ length: rows * outer * inner }, () => random.next()),
           ...nulls(rows * outer * inner, some),
         });
-        const list = new arrow.FixedSizeList(inner, new arrow.Field("item", new arrow.Float32(), true));
+        const list = new arrow.FixedSizeList(inner, fieldOf("item", new arrow.Float32()));
         const lists = arrow.makeData({
           type: list,
           length: rows * outer,
           child: items,
           ...nulls(rows * outer, some),
         });
-        const type = new arrow.FixedSizeList(outer, new arrow.Field("item", list, true));
+        const type = new arrow.FixedSizeList(outer, fieldOf("item", list));
         return arrow.makeData({ type, length: rows, child: lists, ...nulls(rows, some) });
       };
       const bits = (some: boolean) => {
@@ -118,7 +119,7 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
           data,
           ...nulls(rows * 9, some),
         });
-        const type = new arrow.FixedSizeList(9, new arrow.Field("item", new arrow.Bool(), true));
+        const type = new arrow.FixedSizeList(9, fieldOf("item", new arrow.Bool()));
         return arrow.makeData({ type, length: rows, child: items, ...nulls(rows, some) });
       };
       const columns = {
@@ -131,7 +132,7 @@ describe.each(["2.1", "2.2"] as const)("the reference reads data files of versio
         nothing: arrow.makeData({ type: new arrow.Null(), length: rows }),
       };
       const schema = new arrow.Schema(
-        Object.entries(columns).map(([name, data]) => new arrow.Field(name, data.type, true)),
+        Object.entries(columns).map(([name, data]) => fieldOf(name, data.type)),
       );
       const children: arrow.Data[] = Object.values(columns);
       return new arrow.Table(

@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, FixedSizeList, Float32, Int64, Table, Utf8 } from "apache-arrow";
+import { FixedSizeList, Float32, Int64, Table, Utf8 } from "apache-arrow";
 import {
   type DirectoryNamespace,
   type DirectoryNamespaceOptions,
@@ -14,7 +14,7 @@ import {
   type UserFunction,
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { int32s, utf8s } from "../support/arrowColumns.js";
+import { fieldOf, int32s, utf8s } from "../support/arrowColumns.js";
 import { deferred } from "../support/deferred.js";
 import { reference } from "../support/reference.js";
 import { createParts, freshStage } from "../support/stage.js";
@@ -180,7 +180,7 @@ describe("a column of a function", () => {
     "2.1",
     "2.2",
   ] as const)("of vectors is filled in files of %s", async (dataStorageVersion) => {
-    const output = new FixedSizeList(4, new Field("item", new Float32(), true));
+    const output = new FixedSizeList(4, fieldOf("item", new Float32()));
     const embed: UserFunction = {
       ...{ version: "a", inputs: ["s", "n"], output },
       batch: ({ n }, { rowCount }) => {

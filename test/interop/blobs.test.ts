@@ -9,7 +9,7 @@ import * as arrow from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { int32s, largeBinaries } from "../support/arrowColumns.js";
+import { fieldOf, int32s, largeBinaries } from "../support/arrowColumns.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
@@ -32,7 +32,7 @@ const blobs = (count: number, first = 0): (Uint8Array | null)[] =>
 
 function tableOf(values: (Uint8Array | null)[], nullable = true): arrow.Table {
   const schema = new arrow.Schema([
-    new arrow.Field("id", new arrow.Int32(), true),
+    fieldOf("id", new arrow.Int32()),
     new arrow.Field("b", new arrow.LargeBinary(), nullable, BLOB),
   ]);
   return new arrow.Table(schema, {
@@ -149,10 +149,10 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
   it("in structs", async () => {
     const type = new arrow.Struct([
       new arrow.Field("b", new arrow.LargeBinary(), true, BLOB),
-      new arrow.Field("x", new arrow.Int32(), true),
+      fieldOf("x", new arrow.Int32()),
     ]);
     const rows = blobs(200).map((b, x) => (version === "2.1" && x % 7 === 5 ? null : { b, x }));
-    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), {
+    const expected = new arrow.Table(new arrow.Schema([fieldOf("s", type)]), {
       s: arrow.vectorFromArray(rows, type),
     });
     const [ours, theirs] = [freshName(), freshName()];
@@ -172,7 +172,7 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
   it("in lists", async () => {
     const type = new arrow.List(new arrow.Field("item", new arrow.LargeBinary(), true, BLOB));
     const rows = [[blob(0), blob(2)], null, [], [null, blob(1, 0)], [blob(6)]];
-    const expected = new arrow.Table(new arrow.Schema([new arrow.Field("l", type, true)]), {
+    const expected = new arrow.Table(new arrow.Schema([fieldOf("l", type)]), {
       l: arrow.vectorFromArray(rows, type),
     });
     const [ours, theirs] = [freshName(), freshName()];

@@ -15,18 +15,15 @@ import {
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { columnsOf, int32s } from "../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s, listOf } from "../support/arrowColumns.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { runsOf } from "../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
 
-const DATA = new arrow.Field("data", new arrow.LargeBinary(), true);
-const URI = new arrow.Field("uri", new arrow.Utf8(), true);
-const RANGE = [
-  new arrow.Field("position", new arrow.Uint64(), true),
-  new arrow.Field("size", new arrow.Uint64(), true),
-];
+const DATA = fieldOf("data", new arrow.LargeBinary());
+const URI = fieldOf("uri", new arrow.Utf8());
+const RANGE = [fieldOf("position", new arrow.Uint64()), fieldOf("size", new arrow.Uint64())];
 const BLOB = new arrow.Struct([DATA, URI]);
 const INLINE = "lance-encoding:blob-inline-size-threshold";
 const SHARED = "lance-encoding:blob-dedicated-size-threshold";
@@ -146,8 +143,8 @@ describe("what is written here", () => {
   });
 
   it("two columns share side files, as in the reference's files", async () => {
-    const c = new arrow.Field("c", BLOB, true, new Map([["ARROW:extension:name", "lance.blob.v2"]]));
-    const id = new arrow.Field("id", new arrow.Int32(), true);
+    const c = fieldOf("c", BLOB, true, { "ARROW:extension:name": "lance.blob.v2" });
+    const id = fieldOf("id", new arrow.Int32());
     const b = blobField(SMALL);
     const expected = new arrow.Table(new arrow.Schema([b, id, c]), {
       b: arrow.vectorFromArray([struct(0, 11), struct(1, 25), struct(2, 3), null], BLOB),
@@ -237,15 +234,12 @@ describe("rows come", () => {
     return read.slice(base.numRows);
   };
   const only = (type: arrow.DataType, rows: unknown[]) =>
-    new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), {
+    new arrow.Table(new arrow.Schema([fieldOf("b", type)]), {
       b: arrow.vectorFromArray(rows as never[], type),
     });
 
   it("without the extension, and take on the bounds of the table", async () => {
-    const read = await appended(
-      tableOf([100], new arrow.Field("b", BLOB, true)),
-      tableOf([5], blobField(SMALL)),
-    );
+    const read = await appended(tableOf([100], fieldOf("b", BLOB)), tableOf([5], blobField(SMALL)));
     compareTables(tableOf([100], blobField(SMALL)), read);
   });
 
@@ -265,7 +259,7 @@ describe("rows come", () => {
   });
 
   it("without the column, where it is nullable", async () => {
-    const id = new arrow.Field("id", new arrow.Int32(), true);
+    const id = fieldOf("id", new arrow.Int32());
     const ids = int32s([1]);
     const base = new arrow.Table(new arrow.Schema([blobField(), id]), {
       b: arrow.vectorFromArray([struct(0, 5)], BLOB),
@@ -295,7 +289,7 @@ describe("rows come", () => {
 
 describe("in other columns", () => {
   const inner = new arrow.Field("v", BLOB, true, blobField(SMALL).metadata);
-  const member = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true), inner]);
+  const member = new arrow.Struct([fieldOf("x", new arrow.Int32()), inner]);
   const item = new arrow.Field("item", BLOB, true, blobField(SMALL).metadata);
 
   it.each<[string, arrow.DataType, unknown[]]>([
@@ -303,11 +297,11 @@ describe("in other columns", () => {
     ["lists", new arrow.List(item), [[struct(0, 15), null], null, [], [struct(3, 3)]]],
     [
       "lists of structs",
-      new arrow.List(new arrow.Field("item", member, true)),
+      listOf(member),
       [[{ x: 1, v: struct(0, 15) }, null], null, [], [{ x: 4, v: struct(1, 30) }]],
     ],
   ])("%s", async (_, type, rows) => {
-    const schema = new arrow.Schema([new arrow.Field("b", type, true)]);
+    const schema = new arrow.Schema([fieldOf("b", type)]);
     const expected = new arrow.Table(schema, { b: arrow.vectorFromArray(rows as never[], type) });
     const [ours, theirs] = [freshName(), freshName()];
     await namespace.createTable({ id: [ours] }, expected);
@@ -323,11 +317,11 @@ describe("in other columns", () => {
   it("structs that lack them are given nulls", async () => {
     const name = freshName();
     const table = (type: arrow.DataType, rows: unknown[]) =>
-      new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), {
+      new arrow.Table(new arrow.Schema([fieldOf("b", type)]), {
         b: arrow.vectorFromArray(rows as never[], type),
       });
     await namespace.createTable({ id: [name] }, table(member, [{ x: 1, v: struct(0, 15) }]));
-    const lacking = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true)]);
+    const lacking = new arrow.Struct([fieldOf("x", new arrow.Int32())]);
     await namespace.insertIntoTable({ id: [name] }, table(lacking, [{ x: 2 }, null]));
     const expected = table(member, [{ x: 1, v: struct(0, 15) }, { x: 2, v: null }, null]);
     compareTables(expected, await namespace.table([name]).scan().toArrow());
@@ -336,16 +330,16 @@ describe("in other columns", () => {
 
   it("maps and fixed-size lists are refused, as the reference does", async () => {
     const entries = new arrow.Struct([
-      new arrow.Field("key", new arrow.Utf8(), false),
+      fieldOf("key", new arrow.Utf8(), false),
       new arrow.Field("value", BLOB, true, item.metadata),
     ]);
     const types = [
-      new arrow.Map_(new arrow.Field("entries", entries, false) as never),
+      new arrow.Map_(fieldOf("entries", entries, false) as never),
       new arrow.FixedSizeList(2, item),
     ];
     for (const type of types) {
       const rows = [null];
-      const table = new arrow.Table(new arrow.Schema([new arrow.Field("b", type, true)]), {
+      const table = new arrow.Table(new arrow.Schema([fieldOf("b", type)]), {
         b: arrow.vectorFromArray(rows, type),
       });
       const create = namespace.createTable({ id: [freshName()] }, table);
@@ -357,7 +351,7 @@ describe("in other columns", () => {
 describe("what is read", () => {
   it("are no side files where other columns are asked for, and of a value its own bytes", async () => {
     const name = freshName();
-    const id = new arrow.Field("id", new arrow.Int32(), true);
+    const id = fieldOf("id", new arrow.Int32());
     const rows = Array.from({ length: 40 }, (_, row) =>
       struct(row, row % 8 === 7 ? 4_200_000 : 70_000 + row),
     );
@@ -537,9 +531,9 @@ describe("is refused, and nothing is left:", () => {
     ["values alone", new arrow.LargeBinary()],
     ["no uri", new arrow.Struct([DATA])],
     ["another order", new arrow.Struct([URI, DATA])],
-    ["other types", new arrow.Struct([DATA, new arrow.Field("uri", new arrow.LargeUtf8(), true)])],
-    ["non-null data", new arrow.Struct([new arrow.Field("data", new arrow.LargeBinary(), false), URI])],
-    ["a member more", new arrow.Struct([DATA, URI, new arrow.Field("x", new arrow.Utf8(), true)])],
+    ["other types", new arrow.Struct([DATA, fieldOf("uri", new arrow.LargeUtf8())])],
+    ["non-null data", new arrow.Struct([fieldOf("data", new arrow.LargeBinary(), false), URI])],
+    ["a member more", new arrow.Struct([DATA, URI, fieldOf("x", new arrow.Utf8())])],
   ])("a new column of another shape: %s", async (_, type) => {
     const name = freshName();
     const table = new arrow.Table(new arrow.Schema([blobField({}, type)]), {

@@ -6,7 +6,6 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type DataType,
-  Field,
   makeData,
   RecordBatch,
   Schema,
@@ -19,6 +18,7 @@ import { InvalidInputError, TableSchemaValidationError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { parseType } from "../../src/arrow/types/type.js";
+import { fieldOf } from "../support/arrowColumns.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
@@ -70,7 +70,7 @@ function columnsOf(type: string, values: readonly unknown[], count: number): Tab
   const arrow: DataType = arrowTypeFromLogical(parseType(type), "c");
   const given = values.map((value) => inArrow(type, value));
   const [data] = vectorFromArray(given as never[], arrow as never).data;
-  const fields = Array.from({ length: count }, (_, index) => new Field(`c${index}`, arrow, true));
+  const fields = Array.from({ length: count }, (_, index) => fieldOf(`c${index}`, arrow));
   const schema = new Schema(fields);
   const children = fields.map(() => data) as never;
   const rows = makeData({ type: new Struct(fields), length: values.length, children });

@@ -5,7 +5,7 @@
 
 import {
   type DataType,
-  Field,
+  type Field,
   Int32,
   type Int64,
   makeData,
@@ -22,7 +22,7 @@ import fc from "fast-check";
 import { NamespaceError } from "tiltyard";
 import { arrow, Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { columnsOf } from "../support/arrowColumns.js";
+import { columnsOf, fieldOf } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
@@ -120,10 +120,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const BASE = ["k", "v", "s"] as const;
 const BASE_FIELDS = [
-  new Field("k", new Int32(), true),
-  new Field("v", new Int32(), true),
-  new Field("s", new Utf8(), true),
-  new Field("st", new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]), true),
+  fieldOf("k", new Int32()),
+  fieldOf("v", new Int32()),
+  fieldOf("s", new Utf8()),
+  fieldOf("st", new Struct([fieldOf("a", new Int32()), fieldOf("b", new Utf8())])),
 ];
 
 /** Value of a later column, computed from the row. */
@@ -145,7 +145,7 @@ function valueIn(field: Field, { k, v, s }: Row): unknown {
 const isLong = ({ type }: Field): boolean => (type as Int32 | Int64).bitWidth === 64;
 
 function tableOf(fields: readonly Field[], rows: readonly Row[]): Table {
-  const schema = new Schema(fields.map(({ name, type }) => new Field(name, type as DataType, true)));
+  const schema = new Schema(fields.map(({ name, type }) => fieldOf(name, type as DataType)));
   const children = schema.fields.map(
     (field) => columnsOf(field.type)(rows.map((row) => valueIn(field, row))).data[0],
   );

@@ -5,21 +5,22 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, Int32, Schema, tableToIPC, Utf8 } from "apache-arrow";
+import { Int32, Schema, tableToIPC, Utf8 } from "apache-arrow";
 import { InvalidInputError } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
 import { indicesOf } from "../../src/table/versions/versionContent.js";
+import { fieldOf } from "../support/arrowColumns.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { FILE_VERSIONS } from "../support/interop.js";
 import { reference } from "../support/reference.js";
 
 const SCHEMA = new Schema([
-  new Field("id", new Int32(), false),
-  new Field("n", new Int32(), true),
-  new Field("s", new Utf8(), true),
-  new Field("k", new Int32(), true),
+  fieldOf("id", new Int32(), false),
+  fieldOf("n", new Int32()),
+  fieldOf("s", new Utf8()),
+  fieldOf("k", new Int32()),
 ]);
 
 const root = sharedDirectory();

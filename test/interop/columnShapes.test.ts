@@ -5,55 +5,35 @@
 
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
+import { fieldOf, listOf } from "../support/arrowColumns.js";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
 import { someOf } from "../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
 
 const POINT = new arrow.Struct([
-  new arrow.Field("x", new arrow.Int32(), true),
-  new arrow.Field(
-    "deep",
-    new arrow.Struct([
-      new arrow.Field("z", new arrow.Utf8(), true),
-      new arrow.Field("w", new arrow.Int16(), true),
-    ]),
-    true,
-  ),
+  fieldOf("x", new arrow.Int32()),
+  fieldOf("deep", new arrow.Struct([fieldOf("z", new arrow.Utf8()), fieldOf("w", new arrow.Int16())])),
 ]);
-const LISTED = new arrow.Struct([
-  new arrow.Field("a", new arrow.Int32(), true),
-  new arrow.Field("b", new arrow.Utf8(), true),
-]);
+const LISTED = new arrow.Struct([fieldOf("a", new arrow.Int32()), fieldOf("b", new arrow.Utf8())]);
 const ENTRY = new arrow.Struct([
-  new arrow.Field("key", new arrow.Utf8(), false),
-  new arrow.Field("value", new arrow.Int32(), true),
+  fieldOf("key", new arrow.Utf8(), false),
+  fieldOf("value", new arrow.Int32()),
 ]);
 
 /** Maps need 2.2; structs in 2.0 are never null. */
 const schemaOf = (version: string): arrow.Schema =>
   new arrow.Schema([
-    new arrow.Field("id", new arrow.Int32(), false),
-    new arrow.Field("d", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), true),
-    new arrow.Field("st", POINT, true),
-    new arrow.Field(
-      "l",
-      new arrow.List(new arrow.Field("item", version === "2.0" ? new arrow.Int32() : LISTED, true)),
-      true,
-    ),
-    new arrow.Field(
-      "f",
-      new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
-      true,
-    ),
+    fieldOf("id", new arrow.Int32(), false),
+    fieldOf("d", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8())),
+    fieldOf("st", POINT),
+    fieldOf("l", listOf(version === "2.0" ? new arrow.Int32() : LISTED)),
+    fieldOf("f", new arrow.FixedSizeList(2, fieldOf("item", new arrow.Float32()))),
     ...(version === "2.2"
       ? [
-          new arrow.Field(
+          fieldOf(
             "m",
-            new arrow.Map_(
-              new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0],
-            ),
-            true,
+            new arrow.Map_(fieldOf("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]),
           ),
         ]
       : []),

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { parseType } from "../../src/arrow/types/type.js";
+import { fieldOf, listOf } from "../support/arrowColumns.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
 import { runsOf } from "../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
@@ -14,9 +15,9 @@ import { FILE_VERSIONS } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
 
 const STRUCT = new arrow.Struct([
-  new arrow.Field("a", new arrow.Int32(), true),
-  new arrow.Field("b.c", new arrow.Utf8(), true),
-  new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Int32(), true)), true),
+  fieldOf("a", new arrow.Int32()),
+  fieldOf("b.c", new arrow.Utf8()),
+  fieldOf("l", listOf(new arrow.Int32())),
 ]);
 const COLUMNS: Record<string, arrow.DataType> = {
   id: new arrow.Int32(),
@@ -24,10 +25,10 @@ const COLUMNS: Record<string, arrow.DataType> = {
   n: new arrow.Int32(),
   f: new arrow.Float32(),
   st: STRUCT,
-  v: new arrow.List(new arrow.Field("item", new arrow.Float32(), true)),
+  v: listOf(new arrow.Float32()),
 };
 const SCHEMA = new arrow.Schema(
-  Object.entries(COLUMNS).map(([name, type]) => new arrow.Field(name, type, name !== "id")),
+  Object.entries(COLUMNS).map(([name, type]) => fieldOf(name, type, name !== "id")),
   new Map([["owner", "tests"]]),
 );
 
@@ -302,8 +303,8 @@ describe("columns of nulls of every type", () => {
     const [ours, theirs] = await twins(version, false);
     const newColumns = types.map((type, index) => ({ name: `x${index}`, dataType: type }));
     await namespace.alterTableAddColumns({ id: [ours.name], newColumns });
-    const fields = types.map(
-      (type, index) => new arrow.Field(`x${index}`, arrowTypeFromLogical(parseType(type), "x"), true),
+    const fields = types.map((type, index) =>
+      fieldOf(`x${index}`, arrowTypeFromLogical(parseType(type), "x")),
     );
     await reference.addNullColumns(
       root,

@@ -20,7 +20,7 @@ import { coverageOf } from "../../src/table/commit/indexCoverage.js";
 import { newTransaction, operationOf, readTransaction } from "../../src/table/commit/transaction.js";
 import { decodeRowIds, decodeRowVersions, type ValueRuns } from "../../src/table/fragments/rowSequences.js";
 import { indicesOf } from "../../src/table/versions/versionContent.js";
-import { int32s, largeBinaries, utf8s } from "../support/arrowColumns.js";
+import { fieldOf, int32s, largeBinaries, utf8s } from "../support/arrowColumns.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { runsOf } from "../support/effort.js";
 import { sharedDirectory } from "../support/fixtures.js";
@@ -295,12 +295,7 @@ it("copies JSON as it is stored", async () => {
   const name = `c${tables++}`;
   const id = [name];
   const texts = ['{"b":1,"a":[true,null,1.50,-0]}', null, "12345678901234567890", '"\u00e9"', "[]"];
-  const field = new arrow.Field(
-    "j",
-    new arrow.Utf8(),
-    true,
-    new Map([["ARROW:extension:name", "arrow.json"]]),
-  );
+  const field = fieldOf("j", new arrow.Utf8(), true, { "ARROW:extension:name": "arrow.json" });
   const json = (part: (string | null)[]) => {
     const { data } = utf8s(part);
     return new arrow.Table(
@@ -322,7 +317,7 @@ it.each([
 ] as const)("copies %s that metadata calls JSON as what it is", async (_name, type, extension, values) => {
   const name = `c${tables++}`;
   const id = [name];
-  const field = new arrow.Field("s", type, true);
+  const field = fieldOf("s", type);
   const part = () => {
     const schema = new arrow.Schema([field]);
     const { data } = arrow.vectorFromArray(values, type);
@@ -345,13 +340,8 @@ it.each([
 it.each(["2.0", "2.1"] as const)("copies blobs in %s", async (version) => {
   const ours = namespaces[version];
   const id = [`c${tables++}`];
-  const field = new arrow.Field(
-    "b",
-    new arrow.LargeBinary(),
-    true,
-    new Map([["lance-encoding:blob", "true"]]),
-  );
-  const schema = new arrow.Schema([field, new arrow.Field("v", new arrow.Int32(), true)]);
+  const field = fieldOf("b", new arrow.LargeBinary(), true, { "lance-encoding:blob": "true" });
+  const schema = new arrow.Schema([field, fieldOf("v", new arrow.Int32())]);
   const blobs = (values: number[]) => {
     const data = [
       ...largeBinaries(

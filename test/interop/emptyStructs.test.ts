@@ -3,9 +3,10 @@
  * follows them.
  */
 
-import { Field, makeData, RecordBatch, Schema, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { makeData, RecordBatch, Schema, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { TableColumnNotFoundError, TableSchemaValidationError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { fieldOf } from "../support/arrowColumns.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import * as interop from "../support/interop.js";
 import {
@@ -50,7 +51,7 @@ const PLACES: Record<string, NestedSpec[]> = {
 
 /** Makes the columns nullable; nothing is null. */
 function nullable(rows: Table): Table {
-  const schema = new Schema(rows.schema.fields.map(({ name, type }) => new Field(name, type, true)));
+  const schema = new Schema(rows.schema.fields.map(({ name, type }) => fieldOf(name, type)));
   const batches = rows.batches.map(
     ({ numRows, data }) =>
       new RecordBatch(
@@ -126,8 +127,8 @@ describe.each(VERSIONS)("file version %s", (version) => {
 
   it("keep their metadata, and the schema", async () => {
     const name = freshName();
-    const field = new Field("nothing", new Struct([]), true, new Map([["unit", "none"]]));
-    const schema = new Schema([field, new Field("inner", new Struct([field]), false)]);
+    const field = fieldOf("nothing", new Struct([]), true, { unit: "none" });
+    const schema = new Schema([field, fieldOf("inner", new Struct([field]), false)]);
     const rows = new Table(
       schema,
       tableOf([empty(), struct([empty()])]).batches.map(
@@ -182,7 +183,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
     await reference.addNullColumns(
       root,
       name,
-      tableToIPC(new Table(new Schema([new Field("late", new Struct([]), true)]))),
+      tableToIPC(new Table(new Schema([fieldOf("late", new Struct([]))]))),
     );
     const [late] = [
       await namespace
@@ -256,7 +257,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
   });
 
   it("are refused where they would be packed", async () => {
-    const field = new Field("c0", new Struct([]), true, new Map([["lance-encoding:packed", "true"]]));
+    const field = fieldOf("c0", new Struct([]), true, { "lance-encoding:packed": "true" });
     const rows = new Table(new Schema([field]));
     await expect(namespaces[version].createTable({ id: [freshName()] }, rows)).rejects.toThrow(
       UnsupportedError,

@@ -3,6 +3,7 @@
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fieldOf } from "../support/arrowColumns.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
 
@@ -42,11 +43,7 @@ const COLUMNS: [arrow.Field, unknown[]][] = [
     [[1, 2, 3, 4], null],
   ],
   [
-    new arrow.Field(
-      "bfloats",
-      new arrow.FixedSizeList(2, item(new arrow.FixedSizeBinary(2), BFLOAT16)),
-      true,
-    ),
+    fieldOf("bfloats", new arrow.FixedSizeList(2, item(new arrow.FixedSizeBinary(2), BFLOAT16))),
     [[Uint8Array.of(1, 2), Uint8Array.of(3, 4)], null],
   ],
   [

@@ -14,6 +14,7 @@ import {
   float64s,
   int32s,
   largeBinaries,
+  listOf,
   uint64s,
   utf8s,
 } from "../support/arrowColumns.js";
@@ -21,7 +22,7 @@ import { openBothEngines } from "../support/bothEngines.js";
 import { reference } from "../support/reference.js";
 
 const bytes = (...values: number[]) => Uint8Array.of(...values);
-const list = new arrow.List(new arrow.Field("item", new arrow.Int32(), true));
+const list = listOf(new arrow.Int32());
 const rows = new arrow.Table({
   id: int32s([1, 2, 3, 4, 5, 6]),
   s: utf8s(["kitten", "a,b,c", "", null, "Grüße 🎉", "b"]),

@@ -10,7 +10,7 @@ import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference
 import { describe, expect, it } from "vitest";
 import { resolveIndexDirectory } from "../../src/table/fragments/fileLookup.js";
 import { branchRoot } from "../../src/table/refs/refs.js";
-import { int32s } from "../support/arrowColumns.js";
+import { fieldOf, int32s } from "../support/arrowColumns.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk, latestFile } from "../table/support.js";
@@ -34,20 +34,17 @@ const SIZES = [5, null, 70_000, 4_194_305, 0];
 const KINDS = {
   "version 2": {
     fileVersion: "2.2",
-    field: new arrow.Field(
+    field: fieldOf(
       "b",
-      new arrow.Struct([
-        new arrow.Field("data", new arrow.LargeBinary(), true),
-        new arrow.Field("uri", new arrow.Utf8(), true),
-      ]),
+      new arrow.Struct([fieldOf("data", new arrow.LargeBinary()), fieldOf("uri", new arrow.Utf8())]),
       true,
-      new Map([["ARROW:extension:name", "lance.blob.v2"]]),
+      { "ARROW:extension:name": "lance.blob.v2" },
     ),
     asValue: (bytes: Uint8Array | null): unknown => bytes && { data: bytes, uri: null },
   },
   "version 1": {
     fileVersion: "2.1",
-    field: new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
+    field: fieldOf("b", new arrow.LargeBinary(), true, { "lance-encoding:blob": "true" }),
     asValue: (bytes: Uint8Array | null): unknown => bytes,
   },
 } as const;
@@ -57,7 +54,7 @@ function rowsOf(kind: Kind, first: number): arrow.Table {
   const { field, asValue } = KINDS[kind];
   const ids = SIZES.map((_, row) => first + row);
   const values = SIZES.map((size) => asValue(size === null ? null : blob(size + first)));
-  return new arrow.Table(new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true), field]), {
+  return new arrow.Table(new arrow.Schema([fieldOf("id", new arrow.Int32()), field]), {
     id: int32s(ids),
     b: arrow.vectorFromArray(values, field.type),
   });

@@ -11,6 +11,7 @@ import { openDataFile } from "../../src/file/container/reader.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { readPageBuffers } from "../file/pageBuffers.js";
+import { fieldOf } from "../support/arrowColumns.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import { FILE_VERSIONS, sharedNamespaces } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
@@ -93,10 +94,10 @@ it.each(FILE_VERSIONS)("any JSON is the same bytes here and there, version %s", 
 it("is nested as anything else, and appended by turns", async () => {
   const type = new arrow.Struct([
     new arrow.Field("j", new arrow.Utf8(), true, JSON_TEXT),
-    new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true, JSON_TEXT)), true),
+    fieldOf("l", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true, JSON_TEXT))),
   ]);
   const rows = [{ j: '{"a":1}', l: ["1", null, "[2]"] }, null, { j: null, l: [] }, { j: "0", l: null }];
-  const table = new arrow.Table(new arrow.Schema([new arrow.Field("s", type, true)]), {
+  const table = new arrow.Table(new arrow.Schema([fieldOf("s", type)]), {
     s: arrow.vectorFromArray(rows, type),
   });
   const [ours, theirs] = [freshName(), freshName()];

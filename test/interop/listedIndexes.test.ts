@@ -1,5 +1,6 @@
-import { Field, FixedSizeList, Float32, Schema, Uint8 } from "apache-arrow";
+import { FixedSizeList, Float32, Schema, Uint8 } from "apache-arrow";
 import { expect, it } from "vitest";
+import { fieldOf } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 import { buildIndex } from "../support/indexedTable.js";
 
@@ -54,8 +55,8 @@ it.each([
   "cosine",
   "dot",
 ] as const)("details of an index tell its distance: %s", async (distanceType) => {
-  const item = new Field("item", distanceType === "hamming" ? new Uint8() : new Float32(), true);
-  const schema = new Schema([new Field("v", new FixedSizeList(8, item), true)]);
+  const item = fieldOf("item", distanceType === "hamming" ? new Uint8() : new Float32());
+  const schema = new Schema([fieldOf("v", new FixedSizeList(8, item))]);
   const id = [`details_${distanceType}`];
   const rows = Array.from({ length: 60 }, (_, row) => ({
     v: Uint8Array.from({ length: 8 }, (_, index) => (row * 7 + index) % 256),

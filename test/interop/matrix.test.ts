@@ -5,8 +5,9 @@
  * store must be refused before a write. If the reference fails on its own table, ours must still be right.
  */
 
-import { type Data, Field, makeData, RecordBatch, Schema, Struct, Table } from "apache-arrow";
+import { type Data, makeData, RecordBatch, Schema, Struct, Table } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fieldOf } from "../support/arrowColumns.js";
 import { strideOf } from "../support/effort.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import {
@@ -154,7 +155,7 @@ describe("huge values", () => {
         return [`${type} huge, nulls ${nullable ? "some" : "none"}`, data];
       }),
     );
-    const schema = new Schema(columns.map(([name, data]) => new Field(name, data.type, data.nullCount > 0)));
+    const schema = new Schema(columns.map(([name, data]) => fieldOf(name, data.type, data.nullCount > 0)));
     const data = makeData({
       type: new Struct(schema.fields),
       length: lengths.length,

@@ -2,11 +2,11 @@ import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";
 import { connect } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { fieldOf, int32s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
 
-const field = (name: string, type: arrow.DataType, nullable = true) => new arrow.Field(name, type, nullable);
+const field = (name: string, type: arrow.DataType, nullable = true) => fieldOf(name, type, nullable);
 const point = new arrow.Struct([field("x", new arrow.Float64()), field("y", new arrow.Utf8())]);
 
 const POOLS: Readonly<Record<string, readonly [arrow.DataType, readonly unknown[]]>> = {

@@ -8,7 +8,7 @@ import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { columnsOf, int32s } from "../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
@@ -112,7 +112,7 @@ const unsharedType = (type: arrow.DataType): arrow.DataType =>
 
 function tableOf(types: Types, rows: readonly Row[], names: readonly Name[] = NAMES): arrow.Table {
   const own = names.map((name) => unsharedType(types[name]));
-  const schema = new arrow.Schema(names.map((name, index) => new arrow.Field(name, own[index], true)));
+  const schema = new arrow.Schema(names.map((name, index) => fieldOf(name, own[index])));
   const children = names.map((name, index) => columnsOf(own[index])(rows.map((row) => row[name])).data[0]);
   const type = new arrow.Struct(schema.fields);
   return new arrow.Table(schema, [

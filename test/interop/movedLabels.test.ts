@@ -3,10 +3,10 @@
  * items; we recheck what it finds.
  */
 
-import { Field, List, Table, tableToIPC, Utf8 } from "apache-arrow";
+import { Table, tableToIPC, Utf8 } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
-import { columnsOf, int32s } from "../support/arrowColumns.js";
+import { columnsOf, int32s, listOf } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { buildIndex, foundHere, foundThere, withReference } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
@@ -22,7 +22,7 @@ it.each([
   "them",
 ])("rows that changed are found by what they hold now, in an index made by %s", async (maker) => {
   const name = `labels_${maker}`;
-  const labels = new List(new Field("item", new Utf8(), true));
+  const labels = listOf(new Utf8());
   const rows = new Table({
     id: int32s(ids),
     v: columnsOf(labels)(ids.map((id) => (id % 10 === 7 ? null : [`l${id % 5}`]))),

@@ -3,6 +3,7 @@
 import * as arrow from "apache-arrow";
 import { TableColumnNotFoundError, TableSchemaValidationError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { fieldOf, listOf } from "../support/arrowColumns.js";
 import { runsOf } from "../support/effort.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import { makeColumn } from "../support/generators.js";
@@ -103,19 +104,19 @@ describe("lists of vectors larger than a chunk", () => {
   it.each(VERSIONS)("in null structs, version %s", async (version) => {
     const child = makeColumn({ type: "int32", shape: "random", nulls: "none" }, 50_000, 4);
     const vectors = arrow.makeData({
-      type: new arrow.FixedSizeList(10_000, new arrow.Field("item", new arrow.Int32(), true)),
+      type: new arrow.FixedSizeList(10_000, fieldOf("item", new arrow.Int32())),
       length: 5,
       nullCount: 0,
       child: child as arrow.Data<arrow.Int32>,
     });
     const lists = arrow.makeData({
-      type: new arrow.List(new arrow.Field("item", vectors.type, true)),
+      type: listOf(vectors.type),
       length: 4,
       nullCount: 0,
       valueOffsets: Int32Array.of(0, 2, 2, 3, 5),
       child: vectors,
     });
-    const struct = new arrow.Struct([new arrow.Field("l", lists.type, true)]);
+    const struct = new arrow.Struct([fieldOf("l", lists.type)]);
     const data = arrow.makeData({
       type: struct,
       length: 4,
@@ -157,14 +158,14 @@ describe("rows with more empty lists between two values than a chunk can tell", 
       (_, list) => Math.min(list, 200) + Math.max(0, list - 99_901),
     );
     const lists = arrow.makeData({
-      type: new arrow.List(new arrow.Field("item", child.type, true)),
+      type: listOf(child.type),
       length: 100_100,
       nullCount: 0,
       valueOffsets: inner,
       child,
     });
     const data = arrow.makeData({
-      type: new arrow.List(new arrow.Field("item", lists.type, true)),
+      type: listOf(lists.type),
       length: 2,
       nullCount: 0,
       valueOffsets: Int32Array.of(0, 100_000, 100_100),

@@ -5,26 +5,20 @@ import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { NamespaceError } from "tiltyard";
 import { expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { fieldOf, int32s } from "../support/arrowColumns.js";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
 
-const listOf = (item: arrow.DataType) => new arrow.List(new arrow.Field("item", item, true));
-const sizedOf = (size: number, item: arrow.DataType) =>
-  new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
-const POINT = new arrow.Struct([
-  new arrow.Field("a", new arrow.Int32(), true),
-  new arrow.Field("b", new arrow.Utf8(), true),
-]);
+const listOf = (item: arrow.DataType) => new arrow.List(fieldOf("item", item));
+const sizedOf = (size: number, item: arrow.DataType) => new arrow.FixedSizeList(size, fieldOf("item", item));
+const POINT = new arrow.Struct([fieldOf("a", new arrow.Int32()), fieldOf("b", new arrow.Utf8())]);
 const ENTRY = new arrow.Struct([
-  new arrow.Field("key", new arrow.Utf8(), false),
-  new arrow.Field("value", new arrow.Int32(), true),
+  fieldOf("key", new arrow.Utf8(), false),
+  fieldOf("value", new arrow.Int32()),
 ]);
-const MAP = new arrow.Map_(
-  new arrow.Field("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0],
-);
+const MAP = new arrow.Map_(fieldOf("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]);
 
 const field = (name: string, type: string | object, nullable = true) => ({
   name,
@@ -148,10 +142,7 @@ async function twins(rows: arrow.Table): Promise<[Side, Side]> {
 }
 
 it.each(Object.entries(cases))("%s", async (name, [type, change, outcome]) => {
-  const schema = new arrow.Schema([
-    new arrow.Field("id", new arrow.Int32(), true),
-    new arrow.Field("c", type, true),
-  ]);
+  const schema = new arrow.Schema([fieldOf("id", new arrow.Int32()), fieldOf("c", type)]);
   const [ours, theirs] = await twins(rowsOf(schema, 0, 14, "2.2"));
   const before = await directorySnapshot(join(root, `${ours.name}.lance`));
   const ofError = (error: unknown) => {

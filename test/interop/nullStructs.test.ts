@@ -6,7 +6,7 @@ import * as arrow from "apache-arrow";
 import type { IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { fieldOf, int32s, listOf } from "../support/arrowColumns.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import { withReference } from "../support/indexedTable.js";
 import { sharedNamespaces } from "../support/interop.js";
@@ -107,12 +107,12 @@ function noteShownMembers(
   }
 }
 
-const INNER = new arrow.Struct([new arrow.Field("b", new arrow.Int64(), true)]);
+const INNER = new arrow.Struct([fieldOf("b", new arrow.Int64())]);
 const PAIR = new arrow.Struct([
-  new arrow.Field("a", new arrow.Int32(), true),
-  new arrow.Field("s", new arrow.Utf8(), true),
-  new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)), true),
-  new arrow.Field("q", INNER, true),
+  fieldOf("a", new arrow.Int32()),
+  fieldOf("s", new arrow.Utf8()),
+  fieldOf("l", listOf(new arrow.Utf8())),
+  fieldOf("q", INNER),
 ]);
 const pairOf = (id: number) =>
   id % 2 === 1

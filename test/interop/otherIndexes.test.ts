@@ -3,18 +3,10 @@
  * them what it finds without an index.
  */
 
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  vectorFromArray,
-} from "apache-arrow";
+import { FixedSizeList, Float32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { int32s, utf8s } from "../support/arrowColumns.js";
+import { fieldOf, int32s, utf8s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { withReference } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
@@ -34,10 +26,7 @@ function rowsFrom(first: number, count: number): Table {
   return new Table({
     id: int32s(ids),
     w: int32s(ids),
-    vector: vectorFromArray(
-      ids.map(vectorOf),
-      new FixedSizeList(DIMENSION, new Field("item", new Float32(), true)),
-    ),
+    vector: vectorFromArray(ids.map(vectorOf), new FixedSizeList(DIMENSION, fieldOf("item", new Float32()))),
     text: utf8s(ids.map(textOf)),
   });
 }

@@ -1,7 +1,7 @@
-import { Field, Int32, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { int32s, utf8s } from "../support/arrowColumns.js";
+import { int32s, listOf, utf8s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
 
@@ -52,7 +52,7 @@ describe("a table of version 2.3", () => {
 
   it("is refused where it has pages of the layout that is new in it", async () => {
     const items = Array.from({ length: 70_000 }, (_, item) => item);
-    const type = new List(new Field("item", new Int32(), true));
+    const type = listOf(new Int32());
     await create("v2_3_sparse", new Table({ lists: vectorFromArray([items, null, [1]], type) }));
     const { message } = await failure(namespace.table(["v2_3_sparse"]).scan().toArrow());
     expect(message).toMatch(/a layout that files have from version 2\.3 on/);

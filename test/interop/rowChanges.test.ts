@@ -7,7 +7,7 @@ import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { float64s, int8s, int32s, utf8s } from "../support/arrowColumns.js";
+import { fieldOf, float64s, int8s, int32s, listOf, utf8s } from "../support/arrowColumns.js";
 import { runsOf } from "../support/effort.js";
 import { filterTable, filterTexts } from "../support/filterTexts.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
@@ -143,10 +143,10 @@ describe("differ on purpose", () => {
         i32: int32s([1]),
         f64: float64s([0]),
         s: utf8s([""]),
-        li: arrow.vectorFromArray([[1n]], new arrow.List(new arrow.Field("item", new arrow.Int64(), true))),
+        li: arrow.vectorFromArray([[1n]], listOf(new arrow.Int64())),
         vec: arrow.vectorFromArray(
           [[1, 2]],
-          new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
+          new arrow.FixedSizeList(2, fieldOf("item", new arrow.Float32())),
         ),
       }),
     );
@@ -211,17 +211,11 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
 });
 
 describe("updates of structs and lists", () => {
-  const memberFields = [
-    new arrow.Field("b", new arrow.Int32(), true),
-    new arrow.Field("c", new arrow.Utf8(), true),
-  ];
+  const memberFields = [fieldOf("b", new arrow.Int32()), fieldOf("c", new arrow.Utf8())];
   const rows = new arrow.Table({
     id: int32s([1, 2, 3]),
     a: arrow.vectorFromArray([{ b: 1, c: "x" }, null, { b: 3, c: null }], new arrow.Struct(memberFields)),
-    l: arrow.vectorFromArray(
-      [[1], [2, 3], null],
-      new arrow.List(new arrow.Field("item", new arrow.Int32(), true)),
-    ),
+    l: arrow.vectorFromArray([[1], [2, 3], null], listOf(new arrow.Int32())),
   });
 
   it.each<Readonly<Record<string, string>>>([

@@ -5,9 +5,10 @@
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, Int32, Schema } from "apache-arrow";
+import { Int32, Schema } from "apache-arrow";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "tiltyard";
 import { expect, it } from "vitest";
+import { fieldOf } from "../support/arrowColumns.js";
 import { rowsOf, Side } from "../support/columnChanges.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
@@ -188,7 +189,7 @@ it.each(
   ),
 )("group %i", async (group, expressions) => {
   const name = `t${group}`;
-  const rows = rowsOf(new Schema([new Field("id", new Int32(), true)]), 0, 3, "2.2");
+  const rows = rowsOf(new Schema([fieldOf("id", new Int32())]), 0, 3, "2.2");
   await namespace.createTable({ id: [name] }, rows);
   await cp(join(root, `${name}.lance`), join(root, `${name}b.lance`), { recursive: true });
   const ours = new Side(namespace, root, name);

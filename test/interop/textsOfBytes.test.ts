@@ -5,11 +5,11 @@
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, List, Table, tableFromIPC, Uint8 } from "apache-arrow";
+import { List, Table, tableFromIPC, Uint8 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodeManifestFile, encodeManifestFile } from "../../src/table/versions/manifest.js";
-import { columnsOf, int32s } from "../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s } from "../support/arrowColumns.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -23,7 +23,7 @@ let ns: DirectoryNamespace;
 beforeAll(async () => {
   root = await makeTempDir();
   ns = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.0" });
-  const bytes = new List(new Field("item", new Uint8(), false));
+  const bytes = new List(fieldOf("item", new Uint8(), false));
   const rows = new Table({
     id: int32s([...TEXTS.keys()]),
     text: columnsOf(bytes)(TEXTS.map((text) => (text === null ? null : [...Buffer.from(text)]))),

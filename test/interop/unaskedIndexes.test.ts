@@ -3,10 +3,10 @@
  * compares covered rows.
  */
 
-import { Field, FixedSizeList, Float32, List, Table, vectorFromArray } from "apache-arrow";
+import { FixedSizeList, Float32, Table, vectorFromArray } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { columnsOf, int32s } from "../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s, listOf } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 
 const ROWS = 400;
@@ -25,16 +25,14 @@ interface Found {
 const vectorOf = (id: number): number[] =>
   Array.from({ length: DIMENSION }, (_, index) => Math.sin(id * 3.1 + index * 7.7) * (1 + (id % 5)));
 
-const VECTOR = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+const VECTOR = new FixedSizeList(DIMENSION, fieldOf("item", new Float32()));
 
 function rowsFrom(first: number, count: number, isMulti: boolean): Table {
   const ids = Array.from({ length: count }, (_, row) => first + row);
   return new Table({
     id: int32s(ids),
     vector: isMulti
-      ? columnsOf(new List(new Field("item", VECTOR, true)))(
-          ids.map((id) => [vectorOf(id), vectorOf(2 * id + 1)]),
-        )
+      ? columnsOf(listOf(VECTOR))(ids.map((id) => [vectorOf(id), vectorOf(2 * id + 1)]))
       : vectorFromArray(ids.map(vectorOf), VECTOR),
   });
 }

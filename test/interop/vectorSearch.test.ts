@@ -2,12 +2,12 @@
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Table as ArrowTable, Field, List, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table as ArrowTable, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
 import { type Connection, connect, type Table } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { int32s } from "../support/arrowColumns.js";
+import { int32s, listOf } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 import { reference } from "../support/reference.js";
 import {
@@ -218,7 +218,7 @@ describe("rows of several vectors", () => {
         ? null
         : Array.from({ length: Math.floor(next() * 4) }, () => randomVector("float32", 4, next)),
     );
-    const type = new List(new Field("item", vectorType("float32", 4), true));
+    const type = listOf(vectorType("float32", 4));
     const ids = int32s([...lists.keys()]);
     const data = new ArrowTable({ id: ids, v: vectorFromArray(lists, type) });
     await namespace.createTable({ id: [name] }, tableToIPC(data, "stream"));

@@ -6,7 +6,7 @@
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { columnsOf, utf8s } from "../support/arrowColumns.js";
+import { columnsOf, fieldOf, utf8s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { allTypesSpec, makeTable, type TableSpec, tableSpecs } from "../support/generators.js";
 import { exchangeTables } from "../support/interop.js";
@@ -131,9 +131,8 @@ describe("tables of 2.0", () => {
       row % 5 === 1 ? null : `some text that recurs, number ${(row * 7919) % 2003}`,
     );
     const schemes = ["zstd", "lz4", "fsst", "none"];
-    const fields = schemes.map(
-      (scheme) =>
-        new arrow.Field(scheme, new arrow.Utf8(), true, new Map([["lance-encoding:compression", scheme]])),
+    const fields = schemes.map((scheme) =>
+      fieldOf(scheme, new arrow.Utf8(), true, { "lance-encoding:compression": scheme }),
     );
     const columns = Object.fromEntries(schemes.map((scheme) => [scheme, utf8s(texts)]));
     const expected = new arrow.Table(new arrow.Schema(fields), columns);

@@ -4,7 +4,7 @@ import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { int32s, utf8s } from "../support/arrowColumns.js";
+import { fieldOf, int32s, utf8s } from "../support/arrowColumns.js";
 import { type CountingDisk, countingDisk } from "../support/countingDisk.js";
 import { sharedDirectory } from "../support/fixtures.js";
 
@@ -26,17 +26,14 @@ afterAll(() => namespace.close());
 function nestedTable(): arrow.Table {
   const numbers = int32s(ROWS, (row) => row % 1000);
   const words = utf8s(ROWS, (row) => `word ${row % 7}`);
-  const inner = new arrow.Struct([new arrow.Field("b", new arrow.Utf8(), true)]);
+  const inner = new arrow.Struct([fieldOf("b", new arrow.Utf8())]);
   const outer = new arrow.Struct<{ a: arrow.Int32; t: typeof inner }>([
-    new arrow.Field("a", new arrow.Int32(), true),
-    new arrow.Field("t", inner, true),
+    fieldOf("a", new arrow.Int32()),
+    fieldOf("t", inner),
   ] as never);
   const t = arrow.makeData({ type: inner, length: ROWS, nullCount: 0, children: [words.data[0]] });
   const s = arrow.makeData({ type: outer, length: ROWS, nullCount: 0, children: [numbers.data[0], t] });
-  const schema = new arrow.Schema([
-    new arrow.Field("n", new arrow.Int32(), true),
-    new arrow.Field("s", outer, true),
-  ]);
+  const schema = new arrow.Schema([fieldOf("n", new arrow.Int32()), fieldOf("s", outer)]);
   const data = arrow.makeData({
     type: new arrow.Struct(schema.fields),
     length: ROWS,

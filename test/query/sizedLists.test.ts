@@ -5,6 +5,7 @@ import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { fieldOf } from "../support/arrowColumns.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { Random } from "../support/generators.js";
@@ -40,18 +41,16 @@ function tableOf(dimension: number): arrow.Table {
     arrow.makeData({ type: new arrow.Utf8(), data: text, valueOffsets: offsets, length: count }),
   ];
   const names = ["plain", "sparse", "text"];
-  const item = new arrow.Struct(
-    names.map((name, index) => new arrow.Field(name, members[index]!.type, true)),
-  );
+  const item = new arrow.Struct(names.map((name, index) => fieldOf(name, members[index]!.type)));
   const structs = arrow.makeData({
     type: item,
     length: count,
     nullBitmap: bits(count, 13),
     children: members,
   });
-  const type = new arrow.FixedSizeList(dimension, new arrow.Field("item", item, true));
+  const type = new arrow.FixedSizeList(dimension, fieldOf("item", item));
   const lists = arrow.makeData({ type, length: ROWS, nullBitmap: bits(ROWS, 17), child: structs });
-  const schema = new arrow.Schema([new arrow.Field("lists", type, true)]);
+  const schema = new arrow.Schema([fieldOf("lists", type)]);
   const rows = arrow.makeData({
     type: new arrow.Struct(schema.fields),
     length: ROWS,

@@ -25,7 +25,7 @@ import { type ReadOptions, readColumns } from "../../src/rows/readColumns.js";
 import { takeColumns } from "../../src/rows/takeColumns.js";
 import { type SingleFileOptions, type WrittenFile, writeColumns } from "../../src/rows/writeColumns.js";
 import { swapDataFile } from "../file/swapDataFile.js";
-import { bools, int32s, utf8s } from "../support/arrowColumns.js";
+import { bools, fieldOf, int32s, listOf, utf8s } from "../support/arrowColumns.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -107,7 +107,7 @@ async function read(
   types: readonly arrow.DataType[],
   options: Partial<ReadOptions> = {},
 ): Promise<{ table: arrow.Table; positions: number[]; batches: number[] }> {
-  const schema = new arrow.Schema(types.map((type, index) => new arrow.Field(`c${index}`, type, true)));
+  const schema = new arrow.Schema(types.map((type, index) => fieldOf(`c${index}`, type)));
   const batches = [];
   const positions: number[] = [];
   const counts: number[] = [];
@@ -282,8 +282,8 @@ describe("the writer of a file of columns", () => {
   it.each(VERSIONS)("takes nested columns, and reads parts of them, in version %s", async (version) => {
     const path = join(directory, "nested.lance");
     const type = new arrow.Struct<{ words: arrow.List<arrow.Utf8>; number: arrow.Int32 }>([
-      new arrow.Field("words", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)), true),
-      new arrow.Field("number", new arrow.Int32(), true),
+      fieldOf("words", listOf(new arrow.Utf8())),
+      fieldOf("number", new arrow.Int32()),
     ]);
     const values = Array.from({ length: 3000 }, (_, row) => ({
       words: Array.from({ length: row % 4 }, (_, word) => `${row}/${word}`),
@@ -314,7 +314,7 @@ describe("the writer of a file of columns", () => {
     await expect(failed).rejects.toThrow("the input failed");
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(write(path, entries(10), "2.2", { signal })).rejects.toThrow("enough");
-    const strict = new arrow.Schema([new arrow.Field("value", new arrow.Utf8(), false), schema.fields[1]!]);
+    const strict = new arrow.Schema([fieldOf("value", new arrow.Utf8(), false), schema.fields[1]!]);
     const input = await openInput(entries(10));
     const refused = writeColumns(disk, path, planNewColumns(strict), input.batches, { version: "2.2" });
     await expect(refused).rejects.toThrow(TableSchemaValidationError);

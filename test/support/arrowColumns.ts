@@ -1,6 +1,16 @@
-/** Makes columns of simple types, from values or from a number of rows and a function of the row. */
+/** Makes fields, lists, and columns from values or from a number of rows and a function of the row. */
 
 import * as arrow from "apache-arrow";
+
+export const fieldOf = <T extends arrow.DataType>(
+  name: string,
+  type: T,
+  nullable = true,
+  metadata: Readonly<Record<string, string>> = {},
+): arrow.Field<T> => new arrow.Field(name, type, nullable, new Map(Object.entries(metadata)));
+
+export const listOf = <T extends arrow.DataType>(item: T): arrow.List<T> =>
+  new arrow.List(fieldOf("item", item));
 
 export const columnsOf =
   <T extends arrow.DataType>(type: T) =>

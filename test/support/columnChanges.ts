@@ -13,6 +13,7 @@ import type {
 import { branchRoot } from "../../src/table/refs/refs.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { readManifestFile } from "../../src/table/versions/manifest.js";
+import { fieldOf, listOf } from "./arrowColumns.js";
 import { compareTables, reference } from "./reference.js";
 
 /**
@@ -109,14 +110,11 @@ const NULL_COLUMNS: Record<string, { json: unknown; type: arrow.DataType }> = {
         { name: "q", type: { type: "list", fields: [{ name: "item", type: { type: "float32" } }] } },
       ],
     },
-    type: new arrow.Struct([
-      new arrow.Field("p", new arrow.Utf8(), true),
-      new arrow.Field("q", new arrow.List(new arrow.Field("item", new arrow.Float32(), true)), true),
-    ]),
+    type: new arrow.Struct([fieldOf("p", new arrow.Utf8()), fieldOf("q", listOf(new arrow.Float32()))]),
   },
   z: {
     json: { type: "fixed_size_list", length: 3, fields: [{ name: "item", type: { type: "float" } }] },
-    type: new arrow.FixedSizeList(3, new arrow.Field("item", new arrow.Float32(), true)),
+    type: new arrow.FixedSizeList(3, fieldOf("item", new arrow.Float32())),
   },
 };
 
@@ -172,7 +170,7 @@ export class Side {
     const options = this.#options;
     if ("add" in change) return (await reference.addColumns(root, name, change.add, options)).version;
     if ("addNull" in change) {
-      const fields = change.addNull.map((column) => new arrow.Field(column, NULL_COLUMNS[column].type, true));
+      const fields = change.addNull.map((column) => fieldOf(column, NULL_COLUMNS[column].type));
       const schema = arrow.tableToIPC(new arrow.Table(new arrow.Schema(fields)));
       return (await reference.addNullColumns(root, name, schema, options)).version;
     }

@@ -5,7 +5,7 @@ import * as arrow from "apache-arrow";
 import { type AuthorizeCall, DirectoryNamespace, type DirectoryNamespaceOptions } from "tiltyard";
 import type { RestHandlerOptions } from "tiltyard/rest";
 import { afterAll, expect, it } from "vitest";
-import { columnsOf, int32s, utf8s } from "./arrowColumns.js";
+import { columnsOf, fieldOf, int32s, listOf, utf8s } from "./arrowColumns.js";
 import { type Answer, get, post, startRestServer } from "./restServer.js";
 import { makeTempDir } from "./tempDir.js";
 
@@ -78,14 +78,12 @@ export const rowsOf = (...values: number[]): Uint8Array =>
 /** An IPC stream of columns for indexes of all kinds: `v` numbers, `s` texts, `labels` and vectors `x`. */
 export function indexableRows(rowCount: number): Uint8Array {
   const rows = Array.from({ length: rowCount }, (_, row) => row);
-  const items = new arrow.Field("item", new arrow.Float32(), true);
+  const items = fieldOf("item", new arrow.Float32());
   return arrow.tableToIPC(
     new arrow.Table({
       v: int32s(rows),
       s: utf8s(rows.map((row) => `word${row % 7} of ${row}`)),
-      labels: columnsOf(new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)))(
-        rows.map((row) => [`a${row % 3}`, `b${row % 5}`]),
-      ),
+      labels: columnsOf(listOf(new arrow.Utf8()))(rows.map((row) => [`a${row % 3}`, `b${row % 5}`])),
       x: columnsOf(new arrow.FixedSizeList(8, items))(
         rows.map((row) => Array.from({ length: 8 }, (_, position) => Math.sin(row * (position + 1)))),
       ),
@@ -96,7 +94,7 @@ export function indexableRows(rowCount: number): Uint8Array {
 
 /** An IPC stream with a struct whose members need quotes. */
 export function nestedRows(): Uint8Array {
-  const members = ["b", "c.d", "e`f"].map((name) => new arrow.Field(name, new arrow.Utf8(), true));
+  const members = ["b", "c.d", "e`f"].map((name) => fieldOf(name, new arrow.Utf8()));
   const row = { b: "x", "c.d": "y", "e`f": "z" };
   const columns = { a: arrow.vectorFromArray([row], new arrow.Struct(members)), v: int32s([1]) };
   return arrow.tableToIPC(new arrow.Table(columns), "stream");

@@ -3,7 +3,8 @@
  * equal vectors; queries have the distribution of the rows unless a shape says otherwise.
  */
 
-import { Field, FixedSizeList, Float32, Int32, makeData, Table, Vector } from "apache-arrow";
+import { FixedSizeList, Float32, Int32, makeData, Table, Vector } from "apache-arrow";
+import { fieldOf } from "./arrowColumns.js";
 import { randomNumbers } from "./vectorTables.js";
 
 /** Numbers from 0 to 1, and normally distributed ones. */
@@ -170,7 +171,7 @@ export function drawEmbeddings(
 /** Table with the vectors as `v` and their numbers as `id`. */
 export function embeddingTable({ dimension, rows }: Embeddings): Table {
   const length = rows.length / dimension;
-  const type = new FixedSizeList(dimension, new Field("item", new Float32(), true));
+  const type = new FixedSizeList(dimension, fieldOf("item", new Float32()));
   const child = makeData({ type: new Float32(), length: rows.length, data: rows });
   const ids = Int32Array.from({ length }, (_, row) => row);
   return new Table({

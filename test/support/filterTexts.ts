@@ -2,7 +2,18 @@
 
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
-import { bools, float32s, float64s, int8s, int32s, int64s, uint64s, utf8s } from "./arrowColumns.js";
+import {
+  bools,
+  fieldOf,
+  float32s,
+  float64s,
+  int8s,
+  int32s,
+  int64s,
+  listOf,
+  uint64s,
+  utf8s,
+} from "./arrowColumns.js";
 
 const TEXTS = ["", "a", "A", "ab", "abc", "b%", "x_y", "é", "😀b", "Zebra", "it's", "10", "-2.5", "true"];
 const DAY = 86_400_000;
@@ -20,9 +31,9 @@ export function filterTable(rowCount: number, seed: number): arrow.Table {
   const items = <Value>(choices: readonly Value[]) =>
     values(Array.from({ length: 12 }, () => values(choices).slice(0, next(4))));
   const member = new arrow.Struct([
-    new arrow.Field("a", new arrow.Int32(), true),
-    new arrow.Field("B", new arrow.Utf8(), true),
-    new arrow.Field("c.d", new arrow.Float64(), true),
+    fieldOf("a", new arrow.Int32()),
+    fieldOf("B", new arrow.Utf8()),
+    fieldOf("c.d", new arrow.Float64()),
   ]);
   const structs = Array.from({ length: rowCount }, () =>
     next(6) === 0
@@ -60,20 +71,14 @@ export function filterTable(rowCount: number, seed: number): arrow.Table {
       new arrow.Timestamp(arrow.TimeUnit.MILLISECOND, "Europe/Berlin"),
     ),
     dec: decimals(values([0, 150, -10, 12_345, 99_999_999])),
-    li: arrow.vectorFromArray(
-      items([1n, 2n, 3n, -1n]),
-      new arrow.List(new arrow.Field("item", new arrow.Int64(), true)),
-    ),
-    lt: arrow.vectorFromArray(
-      items(TEXTS.slice(0, 5)),
-      new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
-    ),
+    li: arrow.vectorFromArray(items([1n, 2n, 3n, -1n]), listOf(new arrow.Int64())),
+    lt: arrow.vectorFromArray(items(TEXTS.slice(0, 5)), listOf(new arrow.Utf8())),
     vec: arrow.vectorFromArray(
       values([
         [1, 2],
         [0, 0.5],
       ]),
-      new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
+      new arrow.FixedSizeList(2, fieldOf("item", new arrow.Float32())),
     ),
     st: arrow.vectorFromArray(structs, member),
   });

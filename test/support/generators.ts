@@ -5,10 +5,11 @@
 
 import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
+import { fieldOf } from "./arrowColumns.js";
 
 // The format does not store the nullability of a vector's items: all are nullable.
 const vector = (item: arrow.DataType, dimension: number) =>
-  new arrow.FixedSizeList(dimension, new arrow.Field("item", item, true));
+  new arrow.FixedSizeList(dimension, fieldOf("item", item));
 
 /** All types of tables, by the name in column specs. */
 export const TYPES = {
@@ -153,8 +154,8 @@ export class Random {
 
 export function makeTable(spec: TableSpec): arrow.Table {
   const schema = new arrow.Schema(
-    spec.columns.map(
-      ({ name, type, nulls, nullable }) => new arrow.Field(name, TYPES[type], nullable ?? nulls !== "none"),
+    spec.columns.map(({ name, type, nulls, nullable }) =>
+      fieldOf(name, TYPES[type], nullable ?? nulls !== "none"),
     ),
   );
   const columns = spec.columns.map((column, i) => makeColumn(column, spec.rowCount, spec.seed + i * 7919));

@@ -7,7 +7,7 @@
  */
 
 import * as arrow from "apache-arrow";
-import { bools } from "./arrowColumns.js";
+import { bools, fieldOf } from "./arrowColumns.js";
 import type { ExactColumn } from "./exactJson.js";
 import { makeColumn, Random, type TypeName } from "./generators.js";
 
@@ -117,9 +117,8 @@ interface GoldenColumn {
   metadata?: Record<string, string>;
 }
 
-const item = (type: arrow.DataType) => new arrow.Field("item", type, true);
-const member = (name: string, type: arrow.DataType, nullable = false) =>
-  new arrow.Field(name, type, nullable);
+const item = (type: arrow.DataType) => fieldOf("item", type);
+const member = (name: string, type: arrow.DataType, nullable = false) => fieldOf(name, type, nullable);
 const asked = (settings: Record<string, string>) =>
   Object.fromEntries(Object.entries(settings).map(([key, value]) => [`lance-encoding:${key}`, value]));
 
@@ -588,7 +587,7 @@ const ONLY_2_2: readonly Case[] = [
     () => ({
       map: column(
         new arrow.Map_(
-          new arrow.Field(
+          fieldOf(
             "entries",
             new arrow.Struct([member("key", new arrow.Utf8()), member("value", new arrow.Int64(), true)]),
             false,

@@ -8,7 +8,7 @@ import type { DirectoryNamespace, IndexType } from "tiltyard";
 import { Index } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
 import type { IndexKindName } from "../../src/indexes/kind.js";
-import { int32s } from "./arrowColumns.js";
+import { int32s, listOf } from "./arrowColumns.js";
 import { someOf } from "./effort.js";
 import { sharedDirectory, sharedNamespace } from "./fixtures.js";
 import { buildIndex, expectSameAnswers, foundThere, planThere, withReference } from "./indexedTable.js";
@@ -91,7 +91,7 @@ const lists = (
   of: (id: number) => unknown,
   literal = (id: number): string => literalOf(of(id)),
 ): Values => ({
-  type: new arrow.List(new arrow.Field("item", type, true)),
+  type: listOf(type),
   of: (id) => (id % 9 === 4 ? [] : [of(id % 5), id % 4 === 0 ? null : of(5 + (id % 3))]),
   filters: [
     `array_has(v, ${literal(2)})`,

@@ -1,7 +1,7 @@
 /** Deterministic realistic columns (text, identifiers, times, prices) for file sizes and interop. */
 
 import * as arrow from "apache-arrow";
-import { columnsOf, int64s } from "./arrowColumns.js";
+import { columnsOf, int64s, listOf } from "./arrowColumns.js";
 import { Random } from "./generators.js";
 
 const WORDS =
@@ -117,7 +117,7 @@ function lists(rowCount: number, itemCount: Cell, items: (count: number) => arro
   const valueOffsets = new Int32Array(rowCount + 1);
   for (let row = 0; row < rowCount; row++) valueOffsets[row + 1] = valueOffsets[row] + itemCount(row);
   const child = items(valueOffsets[rowCount]);
-  const type = new arrow.List(new arrow.Field("item", child.type, true));
+  const type = listOf(child.type);
   return arrow.makeData({ type, length: rowCount, nullCount: 0, valueOffsets, child });
 }
 

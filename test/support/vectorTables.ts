@@ -2,7 +2,7 @@
 
 import * as arrow from "apache-arrow";
 import { decodeHalfFloat, encodeHalfFloat } from "../../src/bytes/halfFloat.js";
-import { columnsOf, int32s } from "./arrowColumns.js";
+import { columnsOf, fieldOf, int32s } from "./arrowColumns.js";
 
 export type TestItem = "float16" | "float32" | "float64" | "uint8";
 export type TestMetric = "l2" | "cosine" | "dot" | "hamming";
@@ -56,7 +56,7 @@ export function testRows(
 }
 
 export const vectorType = (item: TestItem, dimension: number): arrow.FixedSizeList =>
-  new arrow.FixedSizeList(dimension, new arrow.Field("item", ITEM_TYPES[item], true));
+  new arrow.FixedSizeList(dimension, fieldOf("item", ITEM_TYPES[item]));
 
 /** The rows with the columns `id`, `group` and `v`. */
 export const vectorTable = (item: TestItem, dimension: number, rows: readonly TestRow[]): arrow.Table =>

@@ -8,6 +8,7 @@ import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openInput } from "../../src/arrow/exchange/input.js";
+import { fieldOf, listOf } from "../support/arrowColumns.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const HUGE = 2 ** 31 - 1;
@@ -21,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => namespace.close());
 
 function batchOf(rowCount: number, types: Readonly<Record<string, arrow.DataType>>): arrow.RecordBatch {
-  const fields = Object.entries(types).map(([name, type]) => new arrow.Field(name, type, true));
+  const fields = Object.entries(types).map(([name, type]) => fieldOf(name, type));
   const children = fields.map(({ type }) =>
     arrow.makeData({
       type: type as arrow.Null,
@@ -82,7 +83,7 @@ describe("rows without bytes", () => {
       length: 3 * 2 ** 20,
       data: new Int32Array(3 * 2 ** 20),
     });
-    const schema = new arrow.Schema([new arrow.Field("v", new arrow.Int32(), true)]);
+    const schema = new arrow.Schema([fieldOf("v", new arrow.Int32())]);
     const data = arrow.makeData({
       type: new arrow.Struct(schema.fields),
       length: numbers.length,
@@ -135,7 +136,7 @@ describe("the number of rows", () => {
 });
 
 it("items of lists without bytes count towards the limit of a batch", async () => {
-  const type = new arrow.List(new arrow.Field("item", new arrow.Null(), true));
+  const type = listOf(new arrow.Null());
   const listsOf = (items: number) => {
     const child = arrow.makeData({ type: new arrow.Null(), length: items });
     const lists = arrow.makeData({
@@ -145,7 +146,7 @@ it("items of lists without bytes count towards the limit of a batch", async () =
       valueOffsets: Int32Array.of(0, items),
       child,
     });
-    const schema = new arrow.Schema([new arrow.Field("l", type, true)]);
+    const schema = new arrow.Schema([fieldOf("l", type)]);
     const data = arrow.makeData({
       type: new arrow.Struct(schema.fields),
       length: 1,

@@ -8,7 +8,7 @@ import { columnFromData, dataFromColumn, type ForeignData } from "../../../src/a
 import { adoptSchema, adoptType } from "../../../src/arrow/types/foreignTypes.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { InvalidInputError } from "../../../src/errors.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { fieldOf, int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { allTypesSpec, makeTable, NULL_PATTERNS } from "../../support/generators.js";
 import { columnArbitrary, columnOf, columnValues, slicedData, valuesOf } from "../columns.js";
@@ -110,7 +110,7 @@ describe("columnFromData and dataFromColumn", () => {
       text: utf8s(["a"]),
       vector: arrow.vectorFromArray(
         [[1, 2]],
-        new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
+        new arrow.FixedSizeList(2, fieldOf("item", new arrow.Float32())),
       ),
       long: int32s(100, (index) => index),
     };

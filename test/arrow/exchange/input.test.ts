@@ -8,7 +8,7 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { openInput } from "../../../src/arrow/exchange/input.js";
 import { readIpc } from "../../../src/arrow/exchange/ipc.js";
 import { InvalidInputError, NamespaceError, UnsupportedError } from "../../../src/errors.js";
-import { float64s, int32s, utf8s } from "../../support/arrowColumns.js";
+import { fieldOf, float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { ENCODERS, writeCompressed } from "../../support/compressedIpc.js";
 import { allTypesSpec, makeIpc, makeTable } from "../../support/generators.js";
@@ -110,7 +110,7 @@ describe("openInput takes", () => {
 
   it("dictionaries that change and grow from batch to batch", async () => {
     const type = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32());
-    const schema = new arrow.Schema([new arrow.Field("d", type, true)]);
+    const schema = new arrow.Schema([fieldOf("d", type)]);
     const first = utf8s(["a", "b"]);
     const grown = first.concat(utf8s(["c"]));
     const other = utf8s(["z"]);
@@ -139,7 +139,7 @@ describe("openInput takes", () => {
   });
 
   it("members of structs with an empty name", async () => {
-    const type = new arrow.Struct([new arrow.Field("", new arrow.Int32(), true)]);
+    const type = new arrow.Struct([fieldOf("", new arrow.Int32())]);
     const children = [arrow.makeData({ type: new arrow.Int32(), length: 2, data: Int32Array.of(1, 2) })];
     const expected = new arrow.Table({
       s: new arrow.Vector([arrow.makeData({ type, length: 2, nullCount: 0, children })]),
@@ -149,10 +149,7 @@ describe("openInput takes", () => {
   });
 
   it("a schema without batches", async () => {
-    const schema = new arrow.Schema([
-      new arrow.Field("a", new arrow.Int32(), true),
-      new arrow.Field("b", new arrow.Utf8(), false),
-    ]);
+    const schema = new arrow.Schema([fieldOf("a", new arrow.Int32()), fieldOf("b", new arrow.Utf8(), false)]);
     const stream = new arrow.RecordBatchStreamWriter();
     stream.reset(undefined, schema).close();
     for (const data of [
@@ -184,7 +181,7 @@ describe("openInput takes", () => {
 
   it("metadata of fields and schema", async () => {
     const schema = new arrow.Schema(
-      [new arrow.Field("a", new arrow.Int32(), true, new Map([["k", "v"]]))],
+      [fieldOf("a", new arrow.Int32(), true, { k: "v" })],
       new Map([["s", "t"]]),
     );
     const table = new arrow.Table(schema, { a: int32s([1]) });
@@ -272,7 +269,7 @@ describe("openInput refuses", () => {
   it("types that cannot be stored, naming the column", async () => {
     const list = arrow.vectorFromArray(
       [["a"]],
-      new arrow.FixedSizeList(1, new arrow.Field("item", new arrow.Utf8(), true)),
+      new arrow.FixedSizeList(1, fieldOf("item", new arrow.Utf8())),
     );
     await expect(openInput(new arrow.Table({ ok: int32s([1]), bad: list }))).rejects.toThrow(
       /column bad: type FixedSizeList\[1\]<Utf8>/,
@@ -321,7 +318,7 @@ describe("openInput refuses", () => {
 
   it("buffers, offsets and indices that cannot be", async () => {
     const batchOf = (child: ReturnType<typeof arrow.makeData>) => {
-      const schema = new arrow.Schema([new arrow.Field("c", child.type, true)]);
+      const schema = new arrow.Schema([fieldOf("c", child.type)]);
       return new arrow.RecordBatch(
         schema,
         arrow.makeData({ type: new arrow.Struct(schema.fields), length: child.length, children: [child] }),

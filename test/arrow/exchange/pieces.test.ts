@@ -7,6 +7,7 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { openInput } from "../../../src/arrow/exchange/input.js";
 import { ipcBytes } from "../../../src/arrow/exchange/ipcOutput.js";
 import { InvalidInputError } from "../../../src/errors.js";
+import { fieldOf } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { ENCODERS, writeCompressed } from "../../support/compressedIpc.js";
 import { runsOf } from "../../support/effort.js";
@@ -124,10 +125,7 @@ describe("a stream in pieces", () => {
 
 describe("a stream of columns that share memory", () => {
   const sharing = (data: arrow.Vector["data"][number]): arrow.Table => {
-    const inStruct = new arrow.Struct([
-      new arrow.Field("a", data.type, true),
-      new arrow.Field("b", data.type, true),
-    ]);
+    const inStruct = new arrow.Struct([fieldOf("a", data.type), fieldOf("b", data.type)]);
     const parent = arrow.makeData({
       type: inStruct,
       length: data.length,
@@ -135,9 +133,7 @@ describe("a stream of columns that share memory", () => {
       children: [data, data],
     });
     const columns = [data, parent, data];
-    const schema = new arrow.Schema(
-      columns.map(({ type }, index) => new arrow.Field(`c${index}`, type, true)),
-    );
+    const schema = new arrow.Schema(columns.map(({ type }, index) => fieldOf(`c${index}`, type)));
     const rows = {
       type: new arrow.Struct(schema.fields),
       length: data.length,

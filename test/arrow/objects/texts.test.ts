@@ -1,15 +1,16 @@
 /** ASCII texts are encoded many at a time, with the bytes of one at a time. */
 
-import { Field, LargeUtf8, Utf8 } from "apache-arrow";
+import { LargeUtf8, Utf8 } from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { VariableColumn } from "../../../src/arrow/columns/column.js";
 import { encodeValues } from "../../../src/arrow/objects/encodeValues.js";
+import { fieldOf } from "../../support/arrowColumns.js";
 
 const origin = { path: "s", rowOf: (index: number) => index };
 
 function encoded(values: readonly unknown[], type: Utf8 | LargeUtf8 = new Utf8()) {
-  const column = encodeValues(values, new Field("s", type, true), origin) as VariableColumn;
+  const column = encodeValues(values, fieldOf("s", type), origin) as VariableColumn;
   const ends = Array.from(column.offsets, Number);
   return {
     ends,

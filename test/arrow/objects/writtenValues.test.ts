@@ -3,6 +3,7 @@
 import * as arrow from "apache-arrow";
 import { TableSchemaValidationError } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { fieldOf, listOf } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 
 const namespace = sharedNamespace();
@@ -48,9 +49,9 @@ const CASES: readonly (readonly [string, arrow.DataType, readonly unknown[]])[] 
 it.each(CASES)("%s columns store what CAST makes of the same value", async (name, type, values) => {
   const isDate = values[0] instanceof Date;
   const schema = new arrow.Schema([
-    new arrow.Field("source", isDate ? new arrow.TimestampMillisecond("UTC") : new arrow.Utf8(), true),
-    new arrow.Field("inserted", type, true),
-    new arrow.Field("updated", type, true),
+    fieldOf("source", isDate ? new arrow.TimestampMillisecond("UTC") : new arrow.Utf8()),
+    fieldOf("inserted", type),
+    fieldOf("updated", type),
   ]);
   const rows = values.map((value) => ({ source: value, inserted: value }));
   await namespace.createTable({ id: [name], schema }, rows);
@@ -63,9 +64,9 @@ it.each(CASES)("%s columns store what CAST makes of the same value", async (name
 
 it("merges take what inserts take", async () => {
   const schema = new arrow.Schema([
-    new arrow.Field("n", new arrow.Int64(), false),
-    new arrow.Field("day", new arrow.DateDay(), true),
-    new arrow.Field("text", new arrow.Utf8(), true),
+    fieldOf("n", new arrow.Int64(), false),
+    fieldOf("day", new arrow.DateDay()),
+    fieldOf("text", new arrow.Utf8()),
   ]);
   await namespace.createTable({ id: ["merged"], schema }, [{ n: "1", day: "2024-03-10" }]);
   const merged = await namespace.mergeInsertIntoTable(
@@ -89,9 +90,9 @@ it("merges take what inserts take", async () => {
 
 it("a moment counts as its day and its second, in rows and in updates, as a Date and as a text", async () => {
   const schema = new arrow.Schema([
-    new arrow.Field("day", new arrow.DateDay(), true),
-    new arrow.Field("s", new arrow.TimestampSecond(), true),
-    new arrow.Field("ms", new arrow.TimestampMillisecond(), true),
+    fieldOf("day", new arrow.DateDay()),
+    fieldOf("s", new arrow.TimestampSecond()),
+    fieldOf("ms", new arrow.TimestampMillisecond()),
   ]);
   const moments = ["2024-03-10T23:59:59.999Z", "1969-12-31T23:59:59.999Z", "1969-12-30T00:00:00.001Z"];
   const wanted = moments.map((text) => {
@@ -177,10 +178,7 @@ describe("a column of a stream whose values come late", () => {
   });
 
   it("is stored where a schema says what it is", async () => {
-    const schema = new arrow.Schema([
-      new arrow.Field("n", new arrow.Float64(), true),
-      new arrow.Field("late", new arrow.Utf8(), true),
-    ]);
+    const schema = new arrow.Schema([fieldOf("n", new arrow.Float64()), fieldOf("late", new arrow.Utf8())]);
     await namespace.createTable(
       { id: ["told"], schema },
       stream(9000, (n) => (n < 8999 ? {} : { late: "x" })),
@@ -191,11 +189,11 @@ describe("a column of a stream whose values come late", () => {
 
 it("instants of texts are those that their offsets and zones say", async () => {
   const schema = new arrow.Schema([
-    new arrow.Field("local", new arrow.TimestampMillisecond(), true),
-    new arrow.Field("oslo", new arrow.TimestampMillisecond("Europe/Oslo"), true),
-    new arrow.Field("day", new arrow.DateDay(), true),
-    new arrow.Field("time", new arrow.TimeMillisecond(), true),
-    new arrow.Field("text", new arrow.Utf8(), true),
+    fieldOf("local", new arrow.TimestampMillisecond()),
+    fieldOf("oslo", new arrow.TimestampMillisecond("Europe/Oslo")),
+    fieldOf("day", new arrow.DateDay()),
+    fieldOf("time", new arrow.TimeMillisecond()),
+    fieldOf("text", new arrow.Utf8()),
   ]);
   const rows = [
     { local: "2024-03-10T10:00:00", oslo: "2024-03-10T10:00:00", day: "2024-03-10", time: "00:00:01.5" },
@@ -221,12 +219,10 @@ it("instants of texts are those that their offsets and zones say", async () => {
 });
 
 it("texts are taken in structs and lists too, and in streams of many rows", async () => {
-  const moments = new arrow.List(
-    new arrow.Field("item", new arrow.TimestampMillisecond("Europe/Oslo"), true),
-  );
+  const moments = listOf(new arrow.TimestampMillisecond("Europe/Oslo"));
   const schema = new arrow.Schema([
-    new arrow.Field("s", new arrow.Struct([new arrow.Field("day", new arrow.DateDay(), true)]), true),
-    new arrow.Field("l", moments, true),
+    fieldOf("s", new arrow.Struct([fieldOf("day", new arrow.DateDay())])),
+    fieldOf("l", moments),
   ]);
   async function* rows() {
     for (let n = 0; n < 1000; n++)
@@ -258,10 +254,7 @@ it.each([
   ["s", new arrow.Utf8(), new Date(Number.NaN), "an object of class Date", "Utf8"],
 ] as const)("a value that %s does not have is refused by row, column and type: %#", async (name, type, value, shown, typeText) => {
   const id = ["refused"];
-  await namespace.createTable(
-    { id, schema: new arrow.Schema([new arrow.Field(name, type, true)]), mode: "Overwrite" },
-    [],
-  );
+  await namespace.createTable({ id, schema: new arrow.Schema([fieldOf(name, type)]), mode: "Overwrite" }, []);
   const error = await namespace.insertIntoTable({ id }, [{}, { [name]: value }]).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(TableSchemaValidationError);
   expect(error.message).toContain(

@@ -13,6 +13,7 @@ import { schemaToJson } from "../../../src/arrow/types/schemaJson.js";
 import { formatType, parseType } from "../../../src/arrow/types/type.js";
 import { type ForeignType, valueTypeOf } from "../../../src/arrow/types/typeParameters.js";
 import { InvalidInputError, UnsupportedError } from "../../../src/errors.js";
+import { fieldOf } from "../../support/arrowColumns.js";
 import { compareSchemas } from "../../support/compareTables.js";
 import { TYPES } from "../../support/generators.js";
 
@@ -23,8 +24,7 @@ const arrow18 = createRequire(new URL("../../reference/package.json", import.met
 const textOf = (type: arrow.DataType) => formatType(logicalTypeOf(type, "c"));
 const fromText = (text: string, path: string, children?: arrow.Field[]) =>
   arrowTypeFromLogical(parseType(text), path, children);
-const list = (item: arrow.DataType, size: number) =>
-  new arrow.FixedSizeList(size, new arrow.Field("item", item, true));
+const list = (item: arrow.DataType, size: number) => new arrow.FixedSizeList(size, fieldOf("item", item));
 
 /** Logical types that the reference writes; see the format notes. */
 const LOGICAL: [string, arrow.DataType][] = [
@@ -127,11 +127,10 @@ describe("logical type strings", () => {
 });
 
 describe("nested types", () => {
-  const item = (type: arrow.DataType, name = "item") =>
-    new arrow.Field(name, type, true, new Map([["k", "v"]]));
+  const item = (type: arrow.DataType, name = "item") => fieldOf(name, type, true, { k: "v" });
   const pair = new arrow.Struct([
-    new arrow.Field("key", new arrow.Utf8(), false),
-    new arrow.Field("value", new arrow.List(item(new arrow.Int32())), true),
+    fieldOf("key", new arrow.Utf8(), false),
+    fieldOf("value", new arrow.List(item(new arrow.Int32()))),
   ]);
   const types: [string, arrow.DataType][] = [
     ["list", new arrow.List(item(new arrow.Int32(), "element"))],
@@ -148,12 +147,12 @@ describe("nested types", () => {
         item(new arrow.Utf8(), "t"),
       ]),
     ],
-    ["map", new arrow.Map_(new arrow.Field("entries", pair as never, false))],
+    ["map", new arrow.Map_(fieldOf("entries", pair as never, false))],
     ["struct", new arrow.Struct([])],
     ["list.struct", new arrow.List(item(new arrow.Struct([])))],
   ];
   it.each(types)("%s, from a field and back", (text, type) => {
-    const field = new arrow.Field("c", type, true, new Map([["ARROW:extension:name", "ours"]]));
+    const field = fieldOf("c", type, true, { "ARROW:extension:name": "ours" });
     const logical = logicalFieldOf(field, "c");
     expect(formatType(logical.type)).toBe(text);
     compareSchemas(new arrow.Schema([field]), new arrow.Schema([arrowFieldFromLogical(logical, "c")]));
@@ -187,7 +186,7 @@ describe("nested types", () => {
 
   it("are refused with members of one name, and as strings whose children do not fit", () => {
     const twins = new arrow.Struct([item(new arrow.Int32(), "a"), item(new arrow.Utf8(), "a")]);
-    expect(() => logicalFieldOf(new arrow.Field("c", twins, true), "c")).toThrow(InvalidInputError);
+    expect(() => logicalFieldOf(fieldOf("c", twins), "c")).toThrow(InvalidInputError);
     expect(() => fromText("list", "c", [])).toThrow(UnsupportedError);
     expect(() => fromText("map", "c", [item(new arrow.Int32())])).toThrow(UnsupportedError);
     expect(() => fromText("int32", "c", [item(new arrow.Int32())])).toThrow(UnsupportedError);
@@ -208,7 +207,7 @@ describe("types that cannot be stored", () => {
     new arrow.IntervalDayTime(),
     new arrow.Utf8View(),
     list(new arrow.Utf8(), 3),
-    new arrow.FixedSizeList(0, new arrow.Field("item", new arrow.Float32(), true)),
+    new arrow.FixedSizeList(0, fieldOf("item", new arrow.Float32())),
     new arrow.FixedSizeBinary(0),
     new arrow.Decimal(2, 5, 64),
     new arrow.Dictionary(new arrow.Bool(), new arrow.Int32()),
@@ -324,10 +323,10 @@ it("names the type of a dictionary's values", () => {
 it("writes schemas as JSON of the namespace spec", () => {
   const schema = new arrow.Schema(
     [
-      new arrow.Field("id", new arrow.Int64(), false),
-      new arrow.Field("price", new arrow.Decimal(4, 18, 128), true),
-      new arrow.Field("v", list(new arrow.Float32(), 8), true, new Map([["k", "1"]])),
-      new arrow.Field("tag", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), true),
+      fieldOf("id", new arrow.Int64(), false),
+      fieldOf("price", new arrow.Decimal(4, 18, 128)),
+      fieldOf("v", list(new arrow.Float32(), 8), true, { k: "1" }),
+      fieldOf("tag", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
     ],
     new Map([["owner", "me"]]),
   );

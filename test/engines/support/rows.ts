@@ -1,7 +1,7 @@
 /** Rows with ids, and the ids of rows. */
 
 import * as arrow from "apache-arrow";
-import { int64s } from "../../support/arrowColumns.js";
+import { fieldOf, int64s } from "../../support/arrowColumns.js";
 
 /** The type of a column, and its value in the row of an id. */
 export type SampleColumn = readonly [type: arrow.DataType, cellOf: (id: number) => unknown];
@@ -12,7 +12,7 @@ export const NUMBERS: SampleColumn = [new arrow.Float64(), (id) => (id % 7 === 0
 export const TEXTS: SampleColumn = [new arrow.Utf8(), (id) => (id % 5 === 0 ? null : `text ${id % 13}`)];
 /** Vectors of four dimensions, each of one row only. */
 export const VECTORS: SampleColumn = [
-  new arrow.FixedSizeList(4, new arrow.Field("item", new arrow.Float32(), true)),
+  new arrow.FixedSizeList(4, fieldOf("item", new arrow.Float32())),
   (id) => [id, id % 10, (id * 7) % 31, 1],
 ];
 
@@ -32,7 +32,7 @@ export function rowsOf(ids: readonly number[], columns: Readonly<Record<string, 
   });
 }
 
-const ID_SCHEMA = new arrow.Schema([new arrow.Field("id", new arrow.Int64(), true)]);
+const ID_SCHEMA = new arrow.Schema([fieldOf("id", new arrow.Int64())]);
 
 /** Rows that have an id only. */
 export const idRows = (...ids: readonly number[]): arrow.Table =>

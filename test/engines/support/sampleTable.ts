@@ -2,18 +2,19 @@
 
 import * as arrow from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
+import { fieldOf, listOf } from "../../support/arrowColumns.js";
 import { makeColumn, type TypeName } from "../../support/generators.js";
 import { buildIndex } from "../../support/indexedTable.js";
 
 /** Rows of a fragment, before deletions. */
 export const FRAGMENT_ROWS = 150;
 const FRAGMENTS = 3;
-const TAGS = new arrow.List(new arrow.Field("item", new arrow.Utf8(), true));
+const TAGS = listOf(new arrow.Utf8());
 const PLACE = new arrow.Struct([
-  new arrow.Field("x", new arrow.Float64(), true),
-  new arrow.Field("label", new arrow.Utf8(), true),
+  fieldOf("x", new arrow.Float64()),
+  fieldOf("label", new arrow.Utf8()),
 ] as arrow.Field[]);
-const VECTOR = new arrow.FixedSizeList(8, new arrow.Field("item", new arrow.Float32(), true));
+const VECTOR = new arrow.FixedSizeList(8, fieldOf("item", new arrow.Float32()));
 
 const drawn = (type: TypeName, count: number, first: number): arrow.Vector =>
   new arrow.Vector([makeColumn({ type, shape: "random", nulls: "some" }, count, first + 1)]);

@@ -1,9 +1,9 @@
 /** Expressions on columns of one value are computed once, with equal results. */
 
-import { Field, Int32, List, Table, vectorFromArray } from "apache-arrow";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
-import { bools, float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { bools, float64s, int32s, int64s, listOf, utf8s } from "../../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 
 const ROWS = 3000;
@@ -15,7 +15,7 @@ const rows = new Table({
   s: utf8s(all("abc")),
   b: bools(all(true)),
   n: int32s(all(null)),
-  l: vectorFromArray(all([1, 2]), new List(new Field("item", new Int32(), true))),
+  l: vectorFromArray(all([1, 2]), listOf(new Int32())),
   half: int32s(all(5).map((value, row) => (row % 3 === 0 ? null : value))),
   v: int32s(all(0).map((_, row) => row)),
 });

@@ -1,7 +1,7 @@
 /** Slices of pages decode to the rows that the whole page has there, whoever wrote it and however. */
 
 import { rm } from "node:fs/promises";
-import { Field, Int32, List, Schema, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { type Field, Int32, Schema, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
@@ -26,6 +26,7 @@ import {
 } from "../../../src/file/pages/pageSlice.js";
 import { pickable, pickRows } from "../../../src/file/pages/pickRows.js";
 import type { ByteRange, RangeList } from "../../../src/io/disk/ranges.js";
+import { listOf } from "../../support/arrowColumns.js";
 import { allTypesSpec, makeTable, Random } from "../../support/generators.js";
 import { leaf, list, makeNestedTable, struct } from "../../support/nestedGenerators.js";
 import { compareTables, reference } from "../../support/reference.js";
@@ -187,7 +188,7 @@ function giantListTable(): Table {
     const first = row * 1_000;
     return Array.from({ length: row % 7 === 3 ? lengths[row % 10] : row % 4 }, (_, item) => first + item);
   });
-  const type = new List(new Field("item", new Int32(), true));
+  const type = listOf(new Int32());
   return new Table({ c: vectorFromArray(rows, type) });
 }
 

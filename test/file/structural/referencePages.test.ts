@@ -2,6 +2,7 @@
 
 import * as arrow from "apache-arrow";
 import { describe, it } from "vitest";
+import { fieldOf } from "../../support/arrowColumns.js";
 import { someOf } from "../../support/effort.js";
 import { sharedDirectory } from "../../support/fixtures.js";
 import { allTypesSpec, makeIpc, NULL_PATTERNS, SHAPES } from "../../support/generators.js";
@@ -30,7 +31,7 @@ interface SpecialColumn {
 /** Rare types, and encodings that the reference uses only on request. */
 function specialColumns(rowCount: number): Record<string, SpecialColumn> {
   const rows = Array.from({ length: rowCount }, (_, index) => index);
-  const item = (type: arrow.DataType) => new arrow.Field("item", type, true);
+  const item = (type: arrow.DataType) => fieldOf("item", type);
   const column = (
     type: arrow.DataType,
     valueAt: (row: number) => unknown,

@@ -4,7 +4,7 @@ import * as arrow from "apache-arrow";
 import { beforeAll, describe, expect } from "vitest";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { ArrayEncoding } from "../../../src/format/encodings20.js";
-import { columnsOf, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf, utf8s } from "../../support/arrowColumns.js";
 import { sharedDirectory } from "../../support/fixtures.js";
 import { allTypesSpec, makeIpc } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
@@ -20,7 +20,7 @@ function specialTable(): arrow.Table {
     row % 5 === 1 ? null : `some text that recurs, number ${(row * 7919) % 1009}`,
   );
   const compressed = (scheme: string) =>
-    new arrow.Field("", new arrow.Utf8(), true, new Map([["lance-encoding:compression", scheme]]));
+    fieldOf("", new arrow.Utf8(), true, { "lance-encoding:compression": scheme });
   const fields = ["zstd", "fsst", "lz4"].map((scheme) => {
     const { type, nullable, metadata } = compressed(scheme);
     return new arrow.Field(scheme, type, nullable, metadata);

@@ -1,6 +1,6 @@
 /** Expressions as columns of a result: their forms, types and errors. */
 
-import { Field, Int32, List, Struct, Table, vectorFromArray } from "apache-arrow";
+import { Int32, Struct, Table, vectorFromArray } from "apache-arrow";
 import {
   col,
   type DirectoryNamespace,
@@ -10,7 +10,7 @@ import {
   TableColumnNotFoundError,
 } from "tiltyard";
 import { beforeAll, expect, it } from "vitest";
-import { columnsOf, int32s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s, listOf, utf8s } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 
 const ROWS = 200_000;
@@ -22,12 +22,9 @@ beforeAll(async () => {
     new Table({
       id: int32s(ids),
       text: utf8s(ids.map((id) => (id % 4 === 0 ? null : `T${id}`))),
-      st: columnsOf(
-        new Struct([
-          new Field("a", new Int32(), true),
-          new Field("l", new List(new Field("item", new Int32(), true)), true),
-        ]),
-      )(ids.map((id) => ({ a: id, l: [id] }))),
+      st: columnsOf(new Struct([fieldOf("a", new Int32()), fieldOf("l", listOf(new Int32()))]))(
+        ids.map((id) => ({ a: id, l: [id] })),
+      ),
       "id + 1": utf8s(ids.map(String)),
     }),
   );

@@ -6,7 +6,7 @@ import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type QueryTableRequest } from "tiltyard";
 import { type Connection, connect, type Table as TheirTable } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { columnsOf, float64s, int32s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf, float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 import { openBothEngines } from "../../support/bothEngines.js";
 import { type RestServer, startRestServer } from "../../support/restServer.js";
 
@@ -229,19 +229,16 @@ const TYPES: Readonly<Record<string, SavedColumn>> = {
   },
   struct: {
     values: () =>
-      columnsOf(
-        new arrow.Struct([
-          new arrow.Field("a", new arrow.Int32(), true),
-          new arrow.Field("b", new arrow.Utf8(), true),
-        ]),
-      )(ROWS.map((row) => ({ a: row, b: `saved ${row}` }))),
+      columnsOf(new arrow.Struct([fieldOf("a", new arrow.Int32()), fieldOf("b", new arrow.Utf8())]))(
+        ROWS.map((row) => ({ a: row, b: `saved ${row}` })),
+      ),
     filter: (name) => [`${name}.a > 4`, "id > 4"],
     namesColumn: false,
   },
 };
 
 async function makeTable(table: string, column: Record<string, arrow.Vector>): Promise<void> {
-  const vectors = new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true));
+  const vectors = new arrow.FixedSizeList(2, fieldOf("item", new arrow.Float32()));
   const rows = new arrow.Table({
     id: int32s(ROWS),
     text: utf8s(ROWS.map(textOf)),

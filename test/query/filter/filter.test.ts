@@ -11,7 +11,7 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { columnsOf, int32s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s, listOf, utf8s } from "../../support/arrowColumns.js";
 import { reference } from "../../support/reference.js";
 import { createParts } from "../../support/stage.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -32,10 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => namespace.close());
 
-const member = new arrow.Struct([
-  new arrow.Field("n", new arrow.Int32(), true),
-  new arrow.Field("s", new arrow.Utf8(), true),
-]);
+const member = new arrow.Struct([fieldOf("n", new arrow.Int32()), fieldOf("s", new arrow.Utf8())]);
 
 function rowsFrom(first: number): arrow.Table {
   const ids = Array.from({ length: ROWS }, (_, row) => first + row);
@@ -44,9 +41,7 @@ function rowsFrom(first: number): arrow.Table {
     even: arrow.vectorFromArray(ids.map((id) => id % 2 === 0)),
     text: utf8s(ids.map((id) => (id % 7 === 0 ? null : `text ${id % 10}`))),
     nested: columnsOf(member)(ids.map((id) => ({ n: id % 5, s: String(id) }))),
-    list: columnsOf(new arrow.List(new arrow.Field("item", new arrow.Int32(), true)))(
-      ids.map((id) => [id % 3, id % 4]),
-    ),
+    list: columnsOf(listOf(new arrow.Int32()))(ids.map((id) => [id % 3, id % 4])),
   });
 }
 
@@ -219,7 +214,7 @@ it("empty tables are filtered, and signals end a scan", async () => {
   await expect(
     namespace.table("t").scan({ filter: "even", signal: controller.signal }).toArrow(),
   ).rejects.toThrow(/aborted/);
-  const schema = new arrow.Schema([new arrow.Field("id", new arrow.Int32(), true)]);
+  const schema = new arrow.Schema([fieldOf("id", new arrow.Int32())]);
   await namespace.createTable({ id: ["empty"] }, new arrow.Table(schema));
   expect(await namespace.table("empty").countRows("id = 1")).toBe(0);
   expect((await namespace.table("empty").scan({ filter: "id = 1" }).toArrow()).numRows).toBe(0);

@@ -1,8 +1,8 @@
 /** Filters keep column values for the query: selected rows equal those of a full scan, for any pages. */
 
-import { Dictionary, Field, Int32, List, Struct, Table, Utf8 } from "apache-arrow";
+import { Dictionary, Int32, Struct, Table, Utf8 } from "apache-arrow";
 import { beforeAll, expect, it } from "vitest";
-import { columnsOf, float64s, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf, float64s, int32s, int64s, listOf, utf8s } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 
 /** More than are decoded whole (file/pages/pageWindows). */
@@ -28,7 +28,7 @@ beforeAll(async () => {
   for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
     const numbers = Array.from({ length: ROWS / FRAGMENTS }, (_, row) => fragment * (ROWS / FRAGMENTS) + row);
     const spread = numbers.map((number) => (Math.imul(number + 1, 2654435761) >>> 0) % 100_000);
-    const member = new Struct([new Field("a", new Int32(), true), new Field("b", new Utf8(), true)]);
+    const member = new Struct([fieldOf("a", new Int32()), fieldOf("b", new Utf8())]);
     const rows = new Table({
       r: int32s(numbers),
       i: int32s(spread.map((value) => (value % 11 === 0 ? null : value))),
@@ -42,9 +42,7 @@ beforeAll(async () => {
       st: columnsOf(member)(
         spread.map((value) => (value % 19 === 0 ? null : { a: value, b: `b ${value % 3}` })),
       ),
-      li: columnsOf(new List(new Field("item", new Int32(), true)))(
-        spread.map((value) => [value % 1000, value % 77]),
-      ),
+      li: columnsOf(listOf(new Int32()))(spread.map((value) => [value % 1000, value % 77])),
     });
     if (fragment === 0) await namespace.createTable({ id: ["t"] }, rows);
     else await namespace.insertIntoTable({ id: ["t"] }, rows);

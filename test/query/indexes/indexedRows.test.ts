@@ -11,10 +11,12 @@ import { withCoverage } from "../../../src/table/commit/indexCoverage.js";
 import {
   bools,
   columnsOf,
+  fieldOf,
   float32s,
   float64s,
   int32s,
   int64s,
+  listOf,
   uint64s,
   utf8s,
 } from "../../support/arrowColumns.js";
@@ -26,22 +28,22 @@ import { reference } from "../../support/reference.js";
 const root = sharedDirectory();
 const namespace = sharedNamespace({ root });
 
-const member = new arrow.Struct([new arrow.Field("x", new arrow.Int32(), true)]);
+const member = new arrow.Struct([fieldOf("x", new arrow.Int32())]);
 const SCHEMA = new arrow.Schema([
-  new arrow.Field("id", new arrow.Int32(), false),
-  new arrow.Field("i", new arrow.Int32(), true),
-  new arrow.Field("l", new arrow.Int64(), true),
-  new arrow.Field("u", new arrow.Uint64(), true),
-  new arrow.Field("f", new arrow.Float64(), true),
-  new arrow.Field("g", new arrow.Float32(), true),
-  new arrow.Field("s", new arrow.Utf8(), true),
-  new arrow.Field("b", new arrow.Bool(), true),
-  new arrow.Field("d", new arrow.DateDay(), true),
-  new arrow.Field("t", new arrow.TimestampMicrosecond(), true),
-  new arrow.Field("n", member, true),
-  new arrow.Field("tags", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)), true),
-  new arrow.Field("k", new arrow.Int32(), true),
-  new arrow.Field("c", new arrow.Utf8(), true),
+  fieldOf("id", new arrow.Int32(), false),
+  fieldOf("i", new arrow.Int32()),
+  fieldOf("l", new arrow.Int64()),
+  fieldOf("u", new arrow.Uint64()),
+  fieldOf("f", new arrow.Float64()),
+  fieldOf("g", new arrow.Float32()),
+  fieldOf("s", new arrow.Utf8()),
+  fieldOf("b", new arrow.Bool()),
+  fieldOf("d", new arrow.DateDay()),
+  fieldOf("t", new arrow.TimestampMicrosecond()),
+  fieldOf("n", member),
+  fieldOf("tags", listOf(new arrow.Utf8())),
+  fieldOf("k", new arrow.Int32()),
+  fieldOf("c", new arrow.Utf8()),
 ]);
 
 const FLOATS = [0, -0, 1.5, -1.5, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1e300, 3];
@@ -63,7 +65,7 @@ function rowsFrom(first: number, count: number): arrow.Table {
     d: columnsOf(new arrow.DateDay())(or((n) => new Date((n % 31) * 86_400_000), 9)),
     t: columnsOf(new arrow.TimestampMicrosecond())(or((n) => (n % 53) * 1000, 10)),
     n: columnsOf(member)(or((n) => ({ x: n % 6 === 0 ? null : n % 17 }), 8)),
-    tags: columnsOf(new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)))(
+    tags: columnsOf(listOf(new arrow.Utf8()))(
       or((n) => Array.from({ length: n % 4 }, (_, k) => ((n + k) % 5 === 0 ? null : `t${(n + k) % 7}`)), 12),
     ),
     k: int32s(or((n) => n % 5, 14)),

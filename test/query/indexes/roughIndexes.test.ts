@@ -5,7 +5,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, Int32, Schema, Table, Utf8 } from "apache-arrow";
+import { Int32, Schema, Table, Utf8 } from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { columnOfScalars } from "../../../src/expression/values/scalars.js";
@@ -17,7 +17,7 @@ import { kindOfName } from "../../../src/indexes/kinds/kinds.js";
 import type { TableField } from "../../../src/schema/schema.js";
 import { withCoverage } from "../../../src/table/commit/indexCoverage.js";
 import { targetOf } from "../../indexes/indexDirectory.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { fieldOf, int32s, utf8s } from "../../support/arrowColumns.js";
 import { changeIndexes } from "../../support/changeIndexes.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 
@@ -27,9 +27,9 @@ const namespace = sharedNamespace({ root });
 const FRAGMENTS = 3;
 const ROWS = 400;
 const SCHEMA = new Schema([
-  new Field("id", new Int32(), false),
-  new Field("n", new Int32(), true),
-  new Field("s", new Utf8(), true),
+  fieldOf("id", new Int32(), false),
+  fieldOf("n", new Int32()),
+  fieldOf("s", new Utf8()),
 ]);
 
 const numberOf = (id: number): number | null => (id % 11 === 0 ? null : Math.floor(id / 20) + (id % 3));

@@ -4,11 +4,11 @@
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, FixedSizeList, Float32, Table, vectorFromArray } from "apache-arrow";
+import { FixedSizeList, Float32, Table, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, type DirectoryNamespace, type NamespaceWarning, type TableHandle } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { IndexMetadata } from "../../../src/format/table.js";
-import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { fieldOf, int32s, utf8s } from "../../support/arrowColumns.js";
 import { changeIndexes } from "../../support/changeIndexes.js";
 import { copyTree } from "../../support/copyTree.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
@@ -29,7 +29,7 @@ function rowsFrom(first: number, count: number): Table {
   return new Table({
     id: int32s(ids),
     w: int32s(ids),
-    vector: vectorFromArray(ids.map(vectorOf), new FixedSizeList(4, new Field("item", new Float32(), true))),
+    vector: vectorFromArray(ids.map(vectorOf), new FixedSizeList(4, fieldOf("item", new Float32()))),
     text: utf8s(ids.map(textOf)),
   });
 }

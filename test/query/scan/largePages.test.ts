@@ -1,9 +1,9 @@
 /** Pages with so many rows that they are decoded by windows: answers equal those of a full scan. */
 
-import { Field, Int32, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { Int32, LargeUtf8, List, Struct, Table, Utf8, vectorFromArray } from "apache-arrow";
 import type { QueryTableRequest } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
-import { columnsOf, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s, int64s, utf8s } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 
 const id = ["t"];
@@ -59,8 +59,8 @@ function tableOf(first: number, count: number): Table {
 }
 
 /** Types of columns that only conditions use. */
-const MEMBERS = new Struct([new Field("a", new Int32(), true), new Field("w", new Utf8(), true)]);
-const NUMBERS = new List(new Field("item", new Int32(), true));
+const MEMBERS = new Struct([fieldOf("a", new Int32()), fieldOf("w", new Utf8())]);
+const NUMBERS = new List(fieldOf("item", new Int32()));
 const structOf = ({ n, w }: Row) => (n % 19 === 6 ? null : { a: n, w });
 const listOf = ({ n }: Row) => [n % 1000, n % 77];
 const sparseListOf = ({ n }: Row) => (n % 5 === 0 ? null : n % 5 === 1 ? [] : [n % 100, null, n % 7]);

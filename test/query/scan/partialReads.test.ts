@@ -4,6 +4,7 @@ import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { fieldOf } from "../../support/arrowColumns.js";
 import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { sharedDirectory } from "../../support/fixtures.js";
 import { Random } from "../../support/generators.js";
@@ -23,7 +24,7 @@ beforeAll(async () => {
 });
 
 function table(columns: Readonly<Record<string, ReturnType<typeof arrow.makeData>>>): arrow.Table {
-  const fields = Object.entries(columns).map(([name, { type }]) => new arrow.Field(name, type, true));
+  const fields = Object.entries(columns).map(([name, { type }]) => fieldOf(name, type));
   const children = Object.values(columns);
   const data = arrow.makeData({
     type: new arrow.Struct(fields),
@@ -63,7 +64,7 @@ function largeTable(): arrow.Table {
     plain: arrow.makeData({ type: new arrow.Float64(), data: randomFloats(ROWS, 3) }),
     word: arrow.makeData({ type: new arrow.Utf8(), length: ROWS, valueOffsets: offsets, data: text }),
     vector: arrow.makeData({
-      type: new arrow.FixedSizeList(DIMENSION, new arrow.Field("item", item, true)),
+      type: new arrow.FixedSizeList(DIMENSION, fieldOf("item", item)),
       length: ROWS,
       nullCount: 0,
       child: arrow.makeData({ type: item, data: vectors }),

@@ -10,7 +10,7 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../../src/errors.js";
-import { columnsOf } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf } from "../../support/arrowColumns.js";
 import { it, sharedDirectory } from "../../support/fixtures.js";
 import { type ColumnSpec, makeTable, type TableSpec } from "../../support/generators.js";
 import { compareTables, reference } from "../../support/reference.js";
@@ -168,12 +168,9 @@ describe.each(VERSIONS)("file version %s", (version) => {
 });
 
 it("a take returns rows of lists and structs", async () => {
-  const item = new arrow.Field("item", new arrow.Int32(), true);
+  const item = fieldOf("item", new arrow.Int32());
   const list = new arrow.List(item);
-  const struct = new arrow.Struct([
-    new arrow.Field("a", new arrow.Int32(), true),
-    new arrow.Field("l", list, true),
-  ]);
+  const struct = new arrow.Struct([fieldOf("a", new arrow.Int32()), fieldOf("l", list)]);
   const listOf = (row: number) =>
     row % 11 === 0 ? null : Array.from({ length: row % 5 }, (_, index) => (index === 3 ? null : row * index));
   const rowCount = 30_000;

@@ -1,10 +1,10 @@
 /** Vector searches give the rows and distances of the definition, for any filters, deletions and offsets. */
 
-import { Field, List, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
 import { InvalidInputError, TableColumnNotFoundError } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
-import { int32s } from "../../support/arrowColumns.js";
+import { int32s, listOf } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 import {
   distanceOf,
@@ -247,7 +247,7 @@ describe("rows of several vectors", () => {
     [],
   ];
   beforeAll(async () => {
-    const type = new List(new Field("item", vectorType("float32", 2), true));
+    const type = listOf(vectorType("float32", 2));
     const table = new Table({
       id: int32s(lists.map((_, row) => row)),
       v: vectorFromArray(lists, type),

@@ -3,19 +3,11 @@
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  Int64,
-  Table,
-  tableFromIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import { FixedSizeList, Float32, Int64, Table, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { AlterTableBackfillColumnsRequest, DirectoryNamespace } from "tiltyard";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { checkpointsDirectory } from "../../../src/table/versions/paths.js";
+import { fieldOf } from "../../support/arrowColumns.js";
 import { deferred } from "../../support/deferred.js";
 import { reference } from "../../support/reference.js";
 import { freshStage } from "../../support/stage.js";
@@ -112,7 +104,7 @@ describe("a file of more values than stay in memory", () => {
     ...{
       version: "1",
       inputs: ["n"],
-      output: new FixedSizeList(DIMENSION, new Field("item", new Float32(), true)),
+      output: new FixedSizeList(DIMENSION, fieldOf("item", new Float32())),
     },
     batch: async ({ n }: Record<string, Iterable<number>>) => {
       const numbers = [...n];

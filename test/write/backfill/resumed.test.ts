@@ -1,9 +1,10 @@
 /** Backfills that resume interrupted ones. */
 
-import { Field, Float64, List, Utf8 } from "apache-arrow";
+import { Float64, Utf8 } from "apache-arrow";
 import { type DirectoryNamespace, InternalError, type UserFunction } from "tiltyard";
 import { beforeEach, expect, it, vi } from "vitest";
 import { CheckpointFiles } from "../../../src/write/backfill/checkpointFiles.js";
+import { listOf } from "../../support/arrowColumns.js";
 import { deferred } from "../../support/deferred.js";
 import { createParts, freshStage } from "../../support/stage.js";
 
@@ -23,7 +24,7 @@ function open(version: string, hangs?: number, hanging?: () => void): DirectoryN
     ...{
       version,
       inputs: ["a"],
-      output: isList ? new List(new Field("item", new Utf8(), true)) : new Utf8(),
+      output: isList ? listOf(new Utf8()) : new Utf8(),
     },
     batch: async ({ a }, { signal }) => {
       const numbers = [...a] as number[];

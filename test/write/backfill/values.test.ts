@@ -4,15 +4,15 @@ import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, type UserFunction } from "tiltyard";
 import { expect } from "vitest";
-import { bools, columnsOf, utf8s } from "../../support/arrowColumns.js";
+import { bools, columnsOf, fieldOf, utf8s } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
 import { it } from "../../support/fixtures.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const ID = { id: ["t"] };
-const LIST = new arrow.List(new arrow.Field("item", new arrow.Int32(), true));
-const VECTOR = new arrow.FixedSizeList(4, new arrow.Field("item", new arrow.Float32(), true));
+const LIST = new arrow.List(fieldOf("item", new arrow.Int32()));
+const VECTOR = new arrow.FixedSizeList(4, fieldOf("item", new arrow.Float32()));
 
 interface Row {
   readonly text: string | null;

@@ -7,14 +7,12 @@ import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalFieldOf } from "../../../src/arrow/types/logicalTypes.js";
 import { physicalRows } from "../../../src/write/columns/physicalRows.js";
+import { fieldOf } from "../../support/arrowColumns.js";
 
-const members = [
-  new arrow.Field("a", new arrow.Int32(), false),
-  new arrow.Field("b", new arrow.Utf8(), true),
-];
+const members = [fieldOf("a", new arrow.Int32(), false), fieldOf("b", new arrow.Utf8())];
 const entry = new arrow.Struct([
-  new arrow.Field("key", new arrow.Utf8(), false),
-  new arrow.Field("value", new arrow.Int32(), true),
+  fieldOf("key", new arrow.Utf8(), false),
+  fieldOf("value", new arrow.Int32()),
 ]);
 const texts = Array.from({ length: 128 }, (_, row) => `text ${row}`);
 /** By type: values of each row. */
@@ -24,11 +22,11 @@ const TYPES: [arrow.DataType, (row: number) => unknown][] = [
   [new arrow.Utf8(), (row) => `row ${row}`],
   // As many texts as indices.
   [new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8()), (row) => texts[row % 128]],
-  [new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)), (row) => [row, -row]],
-  [new arrow.List(new arrow.Field("item", new arrow.Int32(), false)), (row) => Array(row % 3).fill(row)],
+  [new arrow.FixedSizeList(2, fieldOf("item", new arrow.Float32())), (row) => [row, -row]],
+  [new arrow.List(fieldOf("item", new arrow.Int32(), false)), (row) => Array(row % 3).fill(row)],
   [new arrow.Struct(members), (row) => ({ a: row, b: row % 2 === 0 ? null : "b" })],
   [
-    new arrow.Map_(new arrow.Field("entries", entry, false) as ConstructorParameters<typeof arrow.Map_>[0]),
+    new arrow.Map_(fieldOf("entries", entry, false) as ConstructorParameters<typeof arrow.Map_>[0]),
     (row) => new Map(Array.from({ length: row % 3 }, (_, key) => [`${key}`, row])),
   ],
 ];
@@ -45,7 +43,7 @@ it("live rows keep their offsets for any deletions and batches", async () => {
       async (isDeleted, cut, batchRows, nullable) => {
         const live = isDeleted.flatMap((deleted, position) => (deleted ? [] : [position]));
         const deleted = Uint32Array.from(isDeleted.flatMap((gone, position) => (gone ? [position] : [])));
-        const arrowFields = TYPES.map(([type], index) => new arrow.Field(`c${index}`, type, nullable));
+        const arrowFields = TYPES.map(([type], index) => fieldOf(`c${index}`, type, nullable));
         const fields = arrowFields.map((field) => logicalFieldOf(field, field.name));
         const columns = TYPES.map(([type, valueAt]) => {
           const { data } = arrow.vectorFromArray(live.map(valueAt) as never[], type as never);
@@ -83,11 +81,7 @@ it("live rows keep their offsets for any deletions and batches", async () => {
 });
 
 it("nullable members stand in for null structs that a file cannot store", async () => {
-  const field = new arrow.Field(
-    "st",
-    new arrow.Struct([new arrow.Field("a", new arrow.Int32(), true)]),
-    true,
-  );
+  const field = fieldOf("st", new arrow.Struct([fieldOf("a", new arrow.Int32())]));
   async function* none() {}
   const places = { rowCount: 2, deleted: Uint32Array.of(0, 1), batchRows: 10, nullStructs: false };
   const seen: unknown[] = [];

@@ -2,12 +2,12 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Field, FixedSizeList, Float32, Int32, List, Table } from "apache-arrow";
+import { FixedSizeList, Float32, Int32, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect } from "vitest";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
-import { bools, columnsOf, float32s, int32s, utf8s } from "../../support/arrowColumns.js";
+import { bools, columnsOf, fieldOf, float32s, int32s, listOf, utf8s } from "../../support/arrowColumns.js";
 import { it } from "../../support/fixtures.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -21,10 +21,10 @@ function rowsOf(from: number, length: number): Table {
     n: int32s(rows),
     text: utf8s(rows.map(text)),
     label: utf8s(rows.map((row) => `label ${row % 5}`)),
-    list: columnsOf(new List(new Field("item", new Int32(), true)))(
+    list: columnsOf(listOf(new Int32()))(
       rows.map((row) => (row % 4 === 0 ? null : Array.from({ length: row % 6 }, (_, item) => row * item))),
     ),
-    vector: columnsOf(new FixedSizeList(8, new Field("item", new Float32(), true)))(
+    vector: columnsOf(new FixedSizeList(8, fieldOf("item", new Float32())))(
       rows.map((row) => Array.from({ length: 8 }, (_, item) => row + item / 8)),
     ),
   });

@@ -1,11 +1,11 @@
 /** Answers by an index equal those of a scan after any change of the table. */
 
-import { Field, Float64, Int32, List, Schema, Table, Utf8 } from "apache-arrow";
+import { Float64, Int32, Schema, Table, Utf8 } from "apache-arrow";
 import fc from "fast-check";
 import { InvalidInputError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { IndexKindName } from "../../../src/indexes/kind.js";
-import { columnsOf, int32s } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf, int32s, listOf } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { buildIndex, foundHere } from "../../support/indexedTable.js";
@@ -17,7 +17,7 @@ const TYPES = {
   n: new Int32(),
   f: new Float64(),
   s: new Utf8(),
-  l: new List(new Field("item", new Utf8(), true)),
+  l: listOf(new Utf8()),
 };
 const WORDS = ["", "a", "abc", "abcd", "bcd", "\u{1f600}x", "zz top", "Abc"];
 const FLOATS = [NaN, -0, 0, Infinity, -Infinity, 1.5, -2];
@@ -138,9 +138,9 @@ class Indexed {
     const ids = Array.from({ length: count }, () => this.#nextId++);
     const type = TYPES[this.#column];
     const schema = new Schema([
-      new Field("id", new Int32(), false),
-      new Field("v", type, true),
-      new Field("w", new Int32(), true),
+      fieldOf("id", new Int32(), false),
+      fieldOf("v", type),
+      fieldOf("w", new Int32()),
     ]);
     return new Table(schema, {
       id: int32s(ids),

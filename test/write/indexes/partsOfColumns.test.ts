@@ -1,16 +1,17 @@
 /** Indexes on lists and parts of structs answer as a scan does, whatever changed the values. */
 
-import { Field, Int32, List, Struct, Utf8 } from "apache-arrow";
+import { Int32, Struct, Utf8 } from "apache-arrow";
 import type { DirectoryNamespace, UserFunction } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { fieldOf, listOf } from "../../support/arrowColumns.js";
 import { deferred } from "../../support/deferred.js";
 import { buildIndex, foundHere, foundThere } from "../../support/indexedTable.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
-const WORDS = new List(new Field("item", new Utf8(), true));
+const WORDS = listOf(new Utf8());
 
 const stage = freshStage();
 let ns: DirectoryNamespace;
@@ -32,7 +33,7 @@ const functions: Record<string, UserFunction> = {
   struct: {
     version: "1",
     inputs: ["id"],
-    output: new Struct([new Field("l", WORDS, true), new Field("n", new Int32(), true)]),
+    output: new Struct([fieldOf("l", WORDS), fieldOf("n", new Int32())]),
     row: async (row) => ({ l: await wordsOf(row), n: 1 }),
   },
 };

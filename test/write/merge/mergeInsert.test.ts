@@ -10,7 +10,7 @@ import { findLatestVersion } from "../../../src/table/versions/latestVersion.js"
 import { tableAt } from "../../../src/table/versions/tableAt.js";
 import type { MergeRequest } from "../../../src/write/merge/clauses.js";
 import { mergeInsert } from "../../../src/write/merge/mergeInsert.js";
-import { columnsOf } from "../../support/arrowColumns.js";
+import { columnsOf, fieldOf } from "../../support/arrowColumns.js";
 import { runsOf } from "../../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
 import { isInLock } from "../../support/lockEntries.js";
@@ -25,7 +25,7 @@ const columns: readonly (keyof Row)[] = ["k", "s", "v"];
 const TYPES = { k: new arrow.Int32(), s: new arrow.Utf8(), v: new arrow.Int32() };
 
 function tableOf(rows: readonly Row[], names: readonly (keyof Row)[] = columns, batches = 1): arrow.Table {
-  const schema = new arrow.Schema(names.map((name) => new arrow.Field(name, TYPES[name], true)));
+  const schema = new arrow.Schema(names.map((name) => fieldOf(name, TYPES[name])));
   const size = Math.ceil(rows.length / batches);
   const parts = Array.from({ length: batches }, (_, index) => rows.slice(index * size, (index + 1) * size));
   return new arrow.Table(
