@@ -3,6 +3,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openDataFile } from "../../../src/file/container/reader.js";
+import { checkColumn } from "../../support/checkColumn.js";
 import { compareTables } from "../../support/compareTables.js";
 import { runsOf, someOf } from "../../support/effort.js";
 import { NULL_PATTERNS, Random } from "../../support/generators.js";
@@ -66,6 +67,15 @@ async function samplePages(version: (typeof VERSIONS)[number]): Promise<SamplePa
   );
 }
 
+/** Accepts an index outside of its dictionary: reading it gives no value. */
+const checkMemory: typeof checkColumn = (column, layout, length) => {
+  try {
+    checkColumn(column, layout, length);
+  } catch (error) {
+    if (!/^index \d+ in row/.test((error as Error).message)) throw error;
+  }
+};
+
 describe.each(VERSIONS)("damaged nested pages of version %s", (version) => {
   it("are decoded or refused", async () => {
     const samples = await samplePages(version);
@@ -87,7 +97,7 @@ describe.each(VERSIONS)("damaged nested pages of version %s", (version) => {
         const index = buffers.indexOf(target);
         buffers[index] = target.subarray(0, random.below(target.length));
       }
-      if (decodesSafely({ ...sample, buffers })) decoded++;
+      if (decodesSafely({ ...sample, buffers }, checkMemory)) decoded++;
       else refused++;
     }
     expect(decoded).toBeGreaterThan(0);
@@ -115,7 +125,7 @@ describe.each(VERSIONS)("damaged nested pages of version %s", (version) => {
             : fullZip !== undefined
               ? { fullZip: changed as typeof fullZip }
               : { constant: changed as NonNullable<typeof constant> };
-        expect(decodesSafely({ ...sample, encoding })).toBe(false);
+        expect(decodesSafely({ ...sample, encoding }, checkMemory)).toBe(false);
       }
     }
   });
