@@ -61,19 +61,6 @@ export const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.com
 
 export const isAscii = (bytes: Uint8Array): boolean => nativeIsAscii(bytes);
 
-/** `toString` of buffers calls this after it has read its arguments. It is undocumented. */
-const { latin1Slice } = Buffer.prototype as {
-  readonly latin1Slice?: (this: Buffer, start: number, end: number) => string;
-};
-
-/** Returns a reader of texts, by start and end, from ASCII bytes. Null if only a decoder can read them. */
-export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) => string) | null = (bytes) => {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return latin1Slice === undefined
-    ? (start, end) => buffer.toString("latin1", start, end)
-    : (start, end) => latin1Slice.call(buffer, start, end);
-};
-
 /** Memory with arbitrary content, for callers that write all of it: zeros would take as long again. */
 export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.allocUnsafeSlow(byteLength).buffer);

@@ -47,8 +47,6 @@ export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 export const isAscii = (bytes: Uint8Array): boolean => bytes.every((byte) => byte < 0x80);
 
-export const asciiTexts: ((bytes: Uint8Array) => (start: number, end: number) => string) | null = null;
-
 export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> => new Uint8Array(byteLength);
 
 export function isUtf8(bytes: Uint8Array): boolean {

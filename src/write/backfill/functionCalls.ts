@@ -1,6 +1,6 @@
 /** Calls a registered function for batches or rows, repeats failed calls, and yields between calls. */
 
-import type { DataType, Schema, Vector } from "apache-arrow";
+import type { Schema, Vector } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { vectorOf } from "../../arrow/exchange/batch.js";
 import { untilAborted, whenAborted } from "../../async/abort.js";
@@ -12,7 +12,6 @@ import { InternalError, messageOf } from "../../errors.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { columnOfResult, columnOfRows, RowResults } from "./functionResult.js";
-import { singleTexts } from "./singleTexts.js";
 
 /** Milliseconds before a call is first repeated, growth of the wait, and longest wait. */
 const FIRST_WAIT_MS = 100;
@@ -115,11 +114,7 @@ async function callForRows(
   const { rowsAtOnce, signal } = options;
   const rowCount = offsets.length;
   const results = new RowResults(owner.outputType, owner.layout, rowCount);
-  // The function gets single values, never these vectors.
-  const inputs = columns.map((column, index) => {
-    const type = fields[index].type as DataType;
-    return singleTexts(type, column) ?? vectorOf(fields[index], column, rowCount);
-  });
+  const inputs = columns.map((column, index) => vectorOf(fields[index], column, rowCount));
   const calls = new RowCalls(row, { names: owner.inputNames, inputs, rowCount, results, signal });
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
   for (;;) {
