@@ -38,10 +38,9 @@ it("a rename succeeds after the batch has deleted all that it was to delete of t
       await left.close();
     },
   );
-  const ns = open(paused);
+  await using ns = open(paused);
   await ns.renameTable({ id: ["t"], newTableName: "u" });
   expect([paused.interrupted, isDead]).toEqual([true, true]);
   expect((await ns.listTableVersions({ id: ["u"] })).versions.map(({ version }) => version)).toEqual([3]);
   expect(await ns.countTableRows({ id: ["u"] })).toBe(3);
-  await ns.close();
 });

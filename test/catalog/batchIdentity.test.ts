@@ -32,13 +32,12 @@ beforeEach(async () => {
   root = await makeTempDir();
   a = join(root, "a.lance");
   b = join(root, "b.lance");
-  const ns = open();
+  await using ns = open();
   await ns.createNamespace({ id: ["n"] });
   await ns.createTable({ id: ["a"] }, rowsOf(1));
   for (const value of [2, 3, 4]) await ns.insertIntoTable({ id: ["a"] }, rowsOf(value));
   await ns.createTable({ id: ["b"] }, rowsOf(1));
   await ns.createTable({ id: ["n", "c"] }, rowsOf(1));
-  await ns.close();
 });
 
 const isUnfinished = () => existsSync(join(root, ".tiltyard-batches"));
@@ -66,14 +65,13 @@ describe("a decided version", () => {
     const parts = await entries();
     await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
     await remakeA();
-    const ns = open();
+    await using ns = open();
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4]);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
     expect(isUnfinished()).toBe(false);
     expect(await valuesOf(ns, ["a"])).toEqual([10, 20, 30, 40]);
     expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(50))).toMatchObject({ version: 5 });
     expect(await reference.countRows(root, "a")).toBe(5);
-    await ns.close();
   });
 
   it("is not published into a table that is recreated during the publication", async () => {
@@ -87,7 +85,7 @@ describe("a decided version", () => {
       },
     );
     // The version of `b` is published first, and then taken back.
-    const ns = open(raced);
+    await using ns = open(raced);
     const outcome = ns.batchCreateTableVersions({ entries: [parts[1], parts[0]] });
     await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
     // The table's lock vanished with its directory, as if it had been taken over.
@@ -96,7 +94,6 @@ describe("a decided version", () => {
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
     expect(await ns.countTableRows({ id: ["a"] })).toBe(1);
-    await ns.close();
   });
 
   it("is removed again if the table is recreated at that very moment", async () => {
@@ -113,14 +110,13 @@ describe("a decided version", () => {
         await writeFile(join(a, "_versions", temporary), bytes);
       },
     );
-    const ns = open(raced);
+    await using ns = open(raced);
     const outcome = ns.batchCreateTableVersions({ entries: parts });
     await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
     expect(raced.interrupted).toBe(true);
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
     expect(await valuesOf(ns, ["a"])).toEqual([10]);
-    await ns.close();
   });
 
   it("is not published into a recreated branch", async () => {
@@ -137,12 +133,11 @@ describe("a decided version", () => {
     await reference.deleteBranch(root, "a", "dev");
     await reference.createBranch(root, "a", "dev");
     await reference.appendTable(root, "a", ipcOf(50), { branch: "dev" });
-    const ns = open();
+    await using ns = open();
     expect(await versionsOf(ns, ["a"], "dev")).toEqual([4, 5]);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
     expect(isUnfinished()).toBe(false);
     expect(await reference.countRows(root, "a", undefined, { branch: "dev" })).toBe(5);
-    await ns.close();
   });
 
   it("is not published over an older state that a directory was restored to", async () => {
@@ -156,11 +151,10 @@ describe("a decided version", () => {
     // The directory itself stays.
     for (const name of readdirSync(a)) await rm(join(a, name), { recursive: true });
     for (const name of readdirSync(kept)) await rename(join(kept, name), join(a, name));
-    const ns = open();
+    await using ns = open();
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4]);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
     expect(await reference.countRows(root, "a")).toBe(4);
-    await ns.close();
   });
 
   it("is published in a copy of the whole namespace", async () => {
@@ -193,12 +187,11 @@ describe("a decided version", () => {
     await writeFile(kept, journal);
     // Another engine's cleanup, which ignores the lock, leaves the table like this.
     await rm(join(a, "_versions", manifestName(4, "V2")));
-    const ns = open();
+    await using ns = open();
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 5]);
     expect(await versionsOf(ns, ["b"])).toEqual([1, 2]);
     expect(isUnfinished()).toBe(false);
     expect(await ns.countTableRows({ id: ["a"] })).toBe(8);
-    await ns.close();
   });
 });
 
@@ -207,10 +200,9 @@ describe("a decided removal", () => {
     const ranges = [{ startVersion: 1, endVersion: 4 }];
     await dieBehindDecision({ root }, (ns) => ns.batchDeleteTableVersions({ id: ["a"], ranges }));
     await remakeA();
-    const ns = open();
+    await using ns = open();
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4]);
     expect(isUnfinished()).toBe(false);
-    await ns.close();
   });
 
   it("spares the versions of a recreated branch", async () => {
@@ -225,10 +217,9 @@ describe("a decided removal", () => {
     await reference.deleteBranch(root, "a", "dev");
     await reference.createBranch(root, "a", "dev");
     for (const value of [50, 60]) await reference.appendTable(root, "a", ipcOf(value), { branch: "dev" });
-    const ns = open();
+    await using ns = open();
     expect(await versionsOf(ns, ["a"], "dev")).toEqual([4, 5, 6]);
     expect(isUnfinished()).toBe(false);
-    await ns.close();
   });
 
   it("spares the id of a recreated table", async () => {
@@ -240,11 +231,10 @@ describe("a decided removal", () => {
     await remakeA();
     await reference.catalogStep(root, "dropTable", ["n", "c"]);
     await reference.catalogStep(root, "createTable", ["n", "c"], [{ v: 7 }]);
-    const ns = open();
+    await using ns = open();
     expect(await ns.countTableRows({ id: ["a"] })).toBe(4);
     expect(await ns.countTableRows({ id: ["n", "c"] })).toBe(1);
     expect(isUnfinished()).toBe(false);
-    await ns.close();
   });
 });
 
@@ -255,23 +245,21 @@ describe("a decided declaration", () => {
     await dieBehindDecision({ root }, (ns) => ns.batchCommitTables({ operations }));
     await reference.createTable(root, "x", ipcOf(1, 2));
     const before = await directorySnapshot(join(root, "x.lance"));
-    const ns = open();
+    await using ns = open();
     expect(await ns.countTableRows({ id: ["x"] })).toBe(2);
     expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c"]);
     expect(isUnfinished()).toBe(false);
     expect(await directorySnapshot(join(root, "x.lance"))).toEqual(before);
-    await ns.close();
   });
 
   it("declares nothing if the reference has declared a table of that name since", async () => {
     await dieBehindDecision({ root }, (ns) => ns.batchCommitTables({ operations }));
     await mkdir(join(root, "x.lance"));
     await writeFile(join(root, "x.lance", ".lance-reserved"), "reserved");
-    const ns = open();
+    await using ns = open();
     expect((await ns.describeTable({ id: ["x"] })).isOnlyDeclared).toBe(true);
     expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c"]);
     expect(readdirSync(join(root, "x.lance"))).toEqual([".lance-reserved"]);
-    await ns.close();
   });
 
   it("leaves a recreated table when it is undone", async () => {
@@ -289,13 +277,12 @@ describe("a decided declaration", () => {
     await rm(join(root, "x.lance"), { recursive: true });
     await mkdir(join(root, "x.lance"));
     await writeFile(join(root, "x.lance", ".ns-reserved"), "reserved");
-    const ns = open();
+    await using ns = open();
     // Nothing of `y`, which the batch declared, remains.
     await expect(ns.tableExists({ id: ["n", "y"] })).rejects.toThrow(/does not exist/);
     expect((await ns.describeTable({ id: ["x"] })).isOnlyDeclared).toBe(true);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
     expect(readdirSync(root).filter((name) => name.endsWith("_n$y"))).toEqual([]);
-    await ns.close();
   });
 
   it("is also visible to the reference, wherever a process died in between", async () => {
@@ -310,13 +297,12 @@ describe("a decided declaration", () => {
       const declared = [{ declareTable: { id: [name] } }];
       await expect(dead.batchCommitTables({ operations: declared })).rejects.toThrow(/is decided/);
       await dead.close();
-      const ns = open();
+      await using ns = open();
       expect((await ns.describeTable({ id: [name] })).isOnlyDeclared).toBe(true);
       const markers = readdirSync(join(root, `${name}.lance`)).filter((each) => !each.startsWith(".tmp-"));
       expect(markers.sort()).toEqual([".lance-reserved", ".ns-reserved"]);
       await ns.insertIntoTable({ id: [name] }, rowsOf(1));
       expect(await reference.countRows(root, name)).toBe(1);
-      await ns.close();
     }
   });
 });

@@ -47,12 +47,11 @@ describe("an undone batch", () => {
     expect(raced.interrupted).toBe(true);
     expect(paused.interrupted).toBe(true);
     await victim.close();
-    const after = open();
+    await using after = open();
     expect((await after.listTableVersions({ id: ["a"] })).versions.map(({ version }) => version)).toEqual([
       1, 2,
     ]);
     expect(await after.countTableRows({ id: ["a"] })).toBe(2);
-    await after.close();
   });
 });
 

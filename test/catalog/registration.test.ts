@@ -30,10 +30,9 @@ async function deregistered(): Promise<string> {
 }
 
 async function expectOnlyOther(): Promise<void> {
-  const ns = open();
+  await using ns = open();
   expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["other"]);
   expect(await ns.countTableRows({ id: ["n", "other"] })).toBe(1);
-  await ns.close();
 }
 
 describe("a registration", () => {
@@ -112,14 +111,13 @@ describe("a registration", () => {
     await victim.close();
     expect(registered.location).toBe(join(root, location));
     expect(paused.interrupted).toBe(true);
-    const ns = open();
+    await using ns = open();
     const listed = (await ns.listAllTables()).tables.filter((name) => name !== "n$other");
     expect(listed).toEqual(tables);
     if (listed[0] === "n$v") {
       expect((await ns.describeTable({ id: ["n", "v"] })).properties).toEqual({ of: "another" });
       expect(await ns.countTableRows({ id: ["n", "v"] })).toBe(3);
     }
-    await ns.close();
   });
 
   it.each([
@@ -152,12 +150,11 @@ describe("a registration", () => {
     await victim.registerTable({ id: ["t"], location: "t.lance", properties: { of: "ours" } });
     await victim.close();
     expect(paused.interrupted).toBe(true);
-    const ns = open();
+    await using ns = open();
     expect((await ns.listAllTables()).tables).toEqual(tables);
     if (tables[0] === "t") {
       expect((await ns.describeTable({ id: ["t"] })).properties).toEqual({ of: "another" });
       expect(await ns.countTableRows({ id: ["t"] })).toBe(3);
     }
-    await ns.close();
   });
 });

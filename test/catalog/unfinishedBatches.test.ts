@@ -52,7 +52,7 @@ let places: Record<"a" | "b" | "other" | "c", string>;
 
 beforeEach(async () => {
   root = await makeTempDir();
-  const ns = open(root);
+  await using ns = open(root);
   await ns.createNamespace({ id: ["n"] });
   await ns.createNamespace({ id: ["m"] });
   for (const name of ["a", "b", "other"]) await ns.createTable({ id: [name] }, rowsOf(1));
@@ -65,7 +65,6 @@ beforeEach(async () => {
     other: join(root, "other.lance"),
     c: location as string,
   };
-  await ns.close();
 });
 
 const entryOf = async (id: string[], tableRoot: string) => ({
@@ -128,7 +127,7 @@ describe("a batch that cannot be finished now", () => {
         ? code
         : undefined,
     );
-    const ns = open(root, failing);
+    await using ns = open(root, failing);
     await goOnElsewhere(ns);
     for (const call of [
       () => ns.describeTable({ id: ["a"] }),
@@ -153,7 +152,6 @@ describe("a batch that cannot be finished now", () => {
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
     expect(await versionsOf(ns, ["n", "c"])).toEqual([1, 2]);
     expect(existsSync(batchesIn(root))).toBe(false);
-    await ns.close();
   });
 
   it("blocks the names that it declares and removes", async () => {
@@ -177,11 +175,10 @@ describe("a batch that cannot be finished now", () => {
     expect((await ns.listTables({ id: ["m"] })).tables).toEqual([]);
     expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c", "d"]);
     await ns.close();
-    const later = open(root);
+    await using later = open(root);
     expect((await later.listTables({ id: ["m"] })).tables).toEqual(["new"]);
     expect((await later.listTables({ id: ["n"] })).tables).toEqual(["d"]);
     expect((await later.describeTable({ id: ["m", "new"] })).isOnlyDeclared).toBe(true);
-    await later.close();
   });
 
   it("is found by other names of its tables' directories", async () => {
@@ -194,10 +191,9 @@ describe("a batch that cannot be finished now", () => {
     await rm(alias, { recursive: true });
     await symlink(places.b, alias, "dir");
     await leaveVersions();
-    const ns = open(root);
+    await using ns = open(root);
     expect((await ns.describeTable({ id: ["m", "alias"] })).version).toBe(2);
     expect(existsSync(batchesIn(root))).toBe(false);
-    await ns.close();
   });
 
   it("is reported to its caller, and the next caller finishes it", async () => {
@@ -278,19 +274,18 @@ describe("a batch that can never be finished", () => {
 
   it.each(spoilers)("is undone by the next caller: %s", async (_name, spoil) => {
     await leaveVersions();
-    const ns = open(root, await spoil());
+    await using ns = open(root, await spoil());
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     expect(existsSync(batchesIn(root))).toBe(false);
     expect(await versionsOf(ns, ["n", "c"])).toEqual([1]);
     expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(2))).toMatchObject({ version: 2 });
     expect(await reference.countRows(root, "a")).toBe(2);
-    await ns.close();
   });
 
   it("leaves a version in place if it cannot be removed", async () => {
     await leaveVersions();
     await truncate(join(batchesIn(root), readdirSync(batchesIn(root))[0], "1.manifest"), 10);
-    const ns = open(
+    await using ns = open(
       root,
       refusingDisk(disk, (verb, [path]) =>
         verb === "rename" && path.startsWith(join(places.a, "_versions")) && path.endsWith(".manifest")
@@ -301,7 +296,6 @@ describe("a batch that can never be finished", () => {
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
     expect(existsSync(batchesIn(root))).toBe(false);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
-    await ns.close();
   });
 
   it("continues if a table is gone whose id or versions it was to remove", async () => {
@@ -322,14 +316,13 @@ describe("a batch that can never be finished", () => {
     await reference.catalogStep(root, "dropTable", ["n", "d"]);
     await reference.catalogStep(root, "dropNamespace", ["n"]);
     await reference.dropTable(root, "b");
-    const ns = open(root);
+    await using ns = open(root);
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
     expect(existsSync(batchesIn(root))).toBe(false);
-    await ns.close();
   });
 
   it("reports the refused part and its error class, and has changed nothing", async () => {
-    const ns = open(root);
+    await using ns = open(root);
     const before = await directorySnapshot(places.a);
     const metadata = { k: "v".repeat(2 ** 20) };
     const entries = [await entryOf(["a"], places.a), { ...(await entryOf(["b"], places.b)), metadata }];
@@ -345,21 +338,19 @@ describe("a batch that can never be finished", () => {
       delete after[path];
     }
     expect(after).toEqual(before);
-    await ns.close();
   });
 
   it("names the part that the platform refuses", async () => {
     const refusing = refusingDisk(disk, (verb, [, path = ""]) =>
       verb === "link" && path.startsWith(join(places.b, "_versions")) ? "EROFS" : undefined,
     );
-    const ns = open(root, refusing);
+    await using ns = open(root, refusing);
     const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
     const outcome = ns.batchCreateTableVersions({ entries });
     await expect(outcome).rejects.toBeInstanceOf(PermissionDeniedError);
     await expect(outcome).rejects.toThrow(/^version 2 of b\.lance: the file system is read-only \(EROFS/);
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     expect(existsSync(batchesIn(root))).toBe(false);
-    await ns.close();
   });
 
   it("restores ids and versions that it had removed", async () => {
@@ -373,7 +364,7 @@ describe("a batch that can never be finished", () => {
         ? "EACCES"
         : undefined,
     );
-    const ns = open(root, refusing);
+    await using ns = open(root, refusing);
     const ranges = [{ startVersion: 1, endVersion: 2 }];
     const outcome = ns.batchCommitTables({
       operations: [
@@ -397,11 +388,10 @@ describe("a batch that can never be finished", () => {
     expect(await ns.countTableRows({ id: ["a"], version: 1 })).toBe(1);
     expect(await reference.countRows(root, "a")).toBe(2);
     expect(readdirSync(root).filter((name) => name.includes("new") || name.startsWith("top"))).toEqual([]);
-    await ns.close();
   });
 
   it("is refused before the decision if its journal could not be read", async () => {
-    const ns = open(root);
+    await using ns = open(root);
     const huge = "x".repeat(900_000);
     const entries = await Promise.all(
       Array.from({ length: 80 }, async (_, index) => ({
@@ -414,7 +404,6 @@ describe("a batch that can never be finished", () => {
     await expect(ns.batchCreateTableVersions({ entries })).rejects.toBeInstanceOf(InvalidInputError);
     expect(existsSync(batchesIn(root))).toBe(false);
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
-    await ns.close();
   });
 });
 
@@ -438,14 +427,13 @@ describe("a journal of unknown content", () => {
     await leaveVersions();
     const name = readdirSync(batchesIn(root))[0];
     await damage();
-    const ns = open(root);
+    await using ns = open(root);
     await goOnElsewhere(ns);
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     await ns.insertIntoTable({ id: ["a"] }, rowsOf(2));
     expect(existsSync(batchesIn(root))).toBe(false);
     const kept = readdirSync(join(endedIn(root), `${name}.damaged`)).sort();
     expect(kept).toEqual(["0.manifest", "1.manifest", "2.manifest", "journal.json"]);
-    await ns.close();
   });
 
   it.each<[string, (content: { format: number; steps: Record<string, unknown>[] }) => void, unknown]>([
@@ -459,7 +447,7 @@ describe("a journal of unknown content", () => {
     const content = JSON.parse(await readFile(journal(), "utf8"));
     change(content);
     await writeFile(journal(), JSON.stringify(content));
-    const ns = open(root);
+    await using ns = open(root);
     await goOnElsewhere(ns);
     for (const id of [["a"], ["b"], ["n", "c"]]) {
       await expect(ns.describeTable({ id })).rejects.toBeInstanceOf(type);
@@ -470,7 +458,6 @@ describe("a journal of unknown content", () => {
     // The message asks for this.
     await rm(join(journal(), ".."), { recursive: true });
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
-    await ns.close();
   });
 
   it("never makes a table in another table's directory", async () => {
@@ -478,11 +465,10 @@ describe("a journal of unknown content", () => {
     const directory = join(batchesIn(root), "11111111-2222-4333-8444-555555555555");
     await mkdir(directory, { recursive: true });
     await writeFile(join(directory, "journal.json"), JSON.stringify({ format: 1, steps: [step] }));
-    const ns = open(root);
+    await using ns = open(root);
     await expect(ns.tableExists({ id: ["x"] })).rejects.toBeInstanceOf(CorruptFileError);
     await rm(directory, { recursive: true });
     expect(await ns.countTableRows({ id: ["other"] })).toBe(1);
-    await ns.close();
   });
 
   it.each(["EACCES", "EIO"])("blocks nobody if it is unreadable: %s", async (code) => {
@@ -503,7 +489,7 @@ describe("remains of batches", () => {
     const directory = join(batchesIn(root), "11111111-2222-4333-8444-555555555555");
     await mkdir(directory, { recursive: true });
     await writeFile(join(directory, "0.manifest"), "");
-    const ns = open(root);
+    await using ns = open(root);
     await ns.listTables();
     expect(existsSync(directory)).toBe(true);
     const old = Date.now() / 1000 - 3601;
@@ -511,7 +497,6 @@ describe("remains of batches", () => {
     await ns.listTables();
     expect(existsSync(batchesIn(root))).toBe(false);
     expect(existsSync(endedIn(root))).toBe(false);
-    await ns.close();
   });
 
   it("stay if the batch is decided at the moment of their removal", async () => {
@@ -528,17 +513,16 @@ describe("remains of batches", () => {
     await rename(journalsIn(root)[0], join(root, "kept.json"));
     const old = Date.now() / 1000 - 3601;
     await utimes(directory, old, old);
-    const ns = open(root, late);
+    await using ns = open(root, late);
     await ns.describeTable({ id: ["other"] });
     expect(journalsIn(root)).toEqual([join(directory, "journal.json")]);
     expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
-    await ns.close();
   });
 
   it("report the outcome for a week", async () => {
     await leaveVersions();
     const [name] = readdirSync(batchesIn(root));
-    const ns = open(root);
+    await using ns = open(root);
     await ns.describeTable({ id: ["a"] });
     expect(readdirSync(endedIn(root))).toEqual([`${name}.done`]);
     await ns.cleanupTable({ id: ["other"] });
@@ -555,7 +539,6 @@ describe("remains of batches", () => {
       clock.mockRestore();
     }
     expect(existsSync(endedIn(root))).toBe(false);
-    await ns.close();
   });
 });
 
@@ -567,9 +550,8 @@ describe("without any batch", () => {
       if (paths.some((path) => path.includes(".tiltyard-"))) looks.push(verb);
       return undefined;
     });
-    const ns = open(root, watching);
+    await using ns = open(root, watching);
     await call(ns);
-    await ns.close();
     return looks;
   }
 

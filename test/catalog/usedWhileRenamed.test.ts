@@ -29,8 +29,7 @@ it("a rename stands if others have continued from it", async () => {
   await victim.renameTable({ id: ["t"], newTableName: "u" });
   expect(paused.interrupted).toBe(true);
   await victim.close();
-  const after = open();
+  await using after = open();
   expect((await after.listTables({ id: [] })).tables).toEqual(["u"]);
   expect(await after.countTableRows({ id: ["u"] })).toBe(2);
-  await after.close();
 });

@@ -93,7 +93,7 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
   it("refuses every changed byte of a value, in scans, in takes and in lazy reads", async () => {
     for (const start of valuePositions()) {
       writeFileSync(dataPath, flipped(start));
-      const namespace = open();
+      await using namespace = open();
       const table = namespace.table(["t"]);
       const all = VALUES.map((_, row) => row);
       await expect(table.scan().toArrow()).rejects.toThrow(/fails its checksum/);
@@ -103,7 +103,6 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
       };
       await expect(read()).rejects.toThrow(/fails its checksum/);
       for (const blob of await table.takeBlobs("b", all)) await blob?.read(0, Math.max(0, blob.size - 1));
-      await namespace.close();
     }
   });
 

@@ -37,12 +37,8 @@ const open = () => new DirectoryNamespace({ root, durability: "none", dataStorag
 
 /** Opens the table with fresh caches. */
 async function withTable<Result>(use: (table: ReturnType<DirectoryNamespace["table"]>) => Promise<Result>) {
-  const namespace = open();
-  try {
-    return await use(namespace.table(["t"]));
-  } finally {
-    await namespace.close();
-  }
+  await using namespace = open();
+  return await use(namespace.table(["t"]));
 }
 
 const readLazily = async (table: ReturnType<DirectoryNamespace["table"]>) => {

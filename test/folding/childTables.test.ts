@@ -37,7 +37,7 @@ const NAMES = [
 
 describe.each(DISKS)("on %s", (disk) => {
   it("tables whose names fold together exist side by side", async () => {
-    const ns = openOn(root, disk);
+    await using ns = openOn(root, disk);
     await ns.createNamespace({ id: ["n"] });
     await ns.createNamespace({ id: ["N"] });
     const ids = ["n", "N"].flatMap((parent) => NAMES.map((name) => [parent, name]));
@@ -55,11 +55,10 @@ describe.each(DISKS)("on %s", (disk) => {
     for (const id of ids.slice(1)) await ns.dropTable({ id });
     expect(await valuesOf(ns, ids[0])).toEqual([0]);
     expect((await readdir(root)).length).toBe(2);
-    await ns.close();
   });
 
   it("registering another table's location, or the engine's own, is refused", async () => {
-    const ns = openOn(root, disk);
+    await using ns = openOn(root, disk);
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["rooted"] }, rowsOf(1));
     await ns.createTable({ id: ["n", "t"] }, rowsOf(2));
@@ -93,13 +92,12 @@ describe.each(DISKS)("on %s", (disk) => {
         if (!before.includes(name)) await rm(join(root, name), { recursive: true });
       }
     }
-    await ns.close();
   });
 
   it.skipIf(process.platform === "win32")(
     "registering a link to another table's directory is refused",
     async () => {
-      const ns = openOn(root, disk);
+      await using ns = openOn(root, disk);
       await ns.createNamespace({ id: ["n"] });
       await ns.createTable({ id: ["rooted"] }, rowsOf(1));
       await symlink(join(root, "rooted.lance"), join(root, "alias"));
@@ -108,12 +106,11 @@ describe.each(DISKS)("on %s", (disk) => {
         await expect(ns.registerTable({ id: ["n", "t"], location })).rejects.toMatchObject({ code: 13 });
       }
       expect((await ns.listTables({ id: ["n"] })).tables).toEqual([]);
-      await ns.close();
     },
   );
 
   it("a location must be registered as the disk spells it", async () => {
-    const ns = openOn(root, disk);
+    await using ns = openOn(root, disk);
     await ns.createNamespace({ id: ["n"] });
     await ns.createTable({ id: ["n", "t"] }, rowsOf(2));
     const { location } = await ns.describeTable({ id: ["n", "t"] });
@@ -127,14 +124,13 @@ describe.each(DISKS)("on %s", (disk) => {
     );
     await ns.registerTable({ id: ["n", "t"], location: "Foreign" });
     expect(await valuesOf(ns, ["n", "t"])).toEqual([2]);
-    await ns.close();
   });
 });
 
 describe("two rows whose locations fold together", () => {
   /** Registers two tables one after the other, which another engine has moved to such directories. */
   async function twoTables(merged: boolean): Promise<void> {
-    const ns = openOn(root, "a plain disk");
+    await using ns = openOn(root, "a plain disk");
     await ns.createNamespace({ id: ["n"] });
     await ns.createNamespace({ id: ["n", "inner"] });
     await ns.createTable({ id: ["n", "a"] }, rowsOf(1));
@@ -150,7 +146,6 @@ describe("two rows whose locations fold together", () => {
     await replaceInCatalog(location.slice(root.length + 1), "place/X");
     await rm(location, { recursive: true });
     if (merged) await rm(join(root, "place"), { recursive: true });
-    await ns.close();
   }
 
   /** Changes the location in a row of the catalog. */
@@ -166,32 +161,29 @@ describe("two rows whose locations fold together", () => {
 
   it("are two tables on a disk that does not fold: each drop removes its own directory", async () => {
     await twoTables(false);
-    const ns = openOn(root, "a plain disk");
+    await using ns = openOn(root, "a plain disk");
     await ns.dropTable({ id: ["n", "a"] });
     expect(await readdir(join(root, "Place"))).toEqual([]);
     expect(await valuesOf(ns, ["n", "inner", "b"])).toEqual([1]);
     await ns.dropNamespace({ id: ["n", "inner"], behavior: "Cascade" });
     expect(await readdir(join(root, "place"))).toEqual([]);
-    await ns.close();
   });
 
   const FILE_SYSTEMS = ["NTFS", "APFS", "HFS+"];
   it.each(FILE_SYSTEMS)("share a directory on %s: dropping one leaves the other's files", async (disk) => {
     await twoTables(true);
-    const ns = openOn(root, disk);
+    await using ns = openOn(root, disk);
     expect(await valuesOf(ns, ["n", "inner", "b"])).toEqual([1]);
     await ns.dropTable({ id: ["n", "a"] });
     expect(await valuesOf(ns, ["n", "inner", "b"])).toEqual([1]);
     await ns.dropNamespace({ id: ["n", "inner"], behavior: "Cascade" });
-    await ns.close();
   });
 
   it.each(["NTFS", "APFS"])("share a directory on %s: a cascade leaves the other's files", async (disk) => {
     await twoTables(true);
-    const ns = openOn(root, disk);
+    await using ns = openOn(root, disk);
     await ns.dropNamespace({ id: ["n", "inner"], behavior: "Cascade" });
     expect(await valuesOf(ns, ["n", "a"])).toEqual([1]);
-    await ns.close();
   });
 });
 

@@ -50,7 +50,7 @@ const outcomeOf = (work: Promise<unknown>): Promise<boolean> =>
   );
 
 async function expectOne(root: string, disk: string, made: Readonly<Record<string, boolean>>): Promise<void> {
-  const ns = openOn(root, disk);
+  await using ns = openOn(root, disk);
   const { tables } = await ns.listTables({ id: [], includeDeclared: true });
   const present = tables.filter((name) => !name.startsWith("spare-"));
   expect(present.filter((name) => made[name]).sort()).toEqual(
@@ -60,7 +60,6 @@ async function expectOne(root: string, disk: string, made: Readonly<Record<strin
   );
   expect(new Set(present.map(foldName)).size, present.join()).toBe(present.length);
   for (const name of tables) await ns.describeTable({ id: [name] });
-  await ns.close();
 }
 
 const meetings = [
@@ -74,7 +73,7 @@ it.each(meetings)("on %s, while %s runs, %s comes in between", async (disk, ours
   const first = Math.floor(Math.random() * STRIDE);
   for (let callIndex = first, interrupted = true; interrupted; callIndex += STRIDE) {
     const root = await makeTempDir();
-    const rival = openOn(root, disk);
+    await using rival = openOn(root, disk);
     if (ours === "rename") await rival.createTable({ id: [spareOf("trees")] }, rowsOf(2));
     if (theirs === "rename") await rival.createTable({ id: [spareOf("Trees")] }, rowsOf(2));
     let calls = 0;
@@ -92,7 +91,6 @@ it.each(meetings)("on %s, while %s runs, %s comes in between", async (disk, ours
     interrupted = calls > callIndex;
     expect(isOurs || made, `call ${callIndex}: nobody got the name`).toBe(true);
     await expectOne(root, disk, { trees: isOurs, Trees: made });
-    await rival.close();
   }
 });
 
@@ -130,7 +128,7 @@ it("many creations run at once, in several processes, while other tables come an
   const outcomes = await raceEngines(
     steps.map((each) => ({ root, options: { durability: "none" }, steps: each })),
   );
-  const ns = openOn(root, "a plain disk");
+  await using ns = openOn(root, "a plain disk");
   const { tables } = await ns.listTables({ id: [], includeDeclared: true });
   for (let round = 0; round < ROUNDS; round++) {
     const won = spellings.filter((_, process) => "ok" in outcomes[process][3 * round + 1]);
@@ -142,7 +140,6 @@ it("many creations run at once, in several processes, while other tables come an
       if (step % 3 !== 1) expect(answer).toHaveProperty("ok");
     }
   }
-  await ns.close();
 });
 
 it("the table that got the name has its own rows", async () => {

@@ -69,8 +69,8 @@ const PAIRS: readonly (readonly [first: string, second: string])[] = [
 
 describe.each(DISKS)("on %s", (disk) => {
   it.each(someOf(PAIRS))("beside branch %s, creating %s is refused", async (one, second) => {
-    const ns = await openTable(disk);
-    const unauthenticated = openOn(root, disk);
+    await using ns = await openTable(disk);
+    await using unauthenticated = openOn(root, disk);
     await ns.createTableBranch({ id, name: one });
     await ns.insertIntoTable({ id, branch: one }, rowsOf(2));
     for (const engine of [ns, unauthenticated]) {
@@ -81,12 +81,10 @@ describe.each(DISKS)("on %s", (disk) => {
     await unauthenticated.createTableBranch({ id, name: second });
     expect(await valuesOf(unauthenticated, id, second)).toEqual([1]);
     expect(await readdir(join(table, "tree"))).toHaveLength(1);
-    await ns.close();
-    await unauthenticated.close();
   });
 
   it("a sweep spares a branch whose directories the disk spells differently", async () => {
-    const ns = await openTable(disk);
+    await using ns = await openTable(disk);
     for (const name of ["été", "Dev", "Dev/sub"]) {
       await ns.createTableBranch({ id, name });
       await ns.insertIntoTable({ id, branch: name }, rowsOf(2));
@@ -96,12 +94,11 @@ describe.each(DISKS)("on %s", (disk) => {
     await makeOld(join(table, "tree"));
     await ns.cleanupTable({ id });
     for (const branch of ["été", "Dev", "Dev/sub"]) expect(await valuesOf(ns, id, branch)).toEqual([1, 2]);
-    await ns.close();
   });
 
   it("one of two concurrent creations succeeds", async () => {
-    const ns = await openTable(disk);
-    const unauthenticated = openOn(root, disk);
+    await using ns = await openTable(disk);
+    await using unauthenticated = openOn(root, disk);
     for (const [one, second] of PAIRS) {
       const made = await Promise.allSettled([
         ns.createTableBranch({ id, name: one }),
@@ -115,12 +112,10 @@ describe.each(DISKS)("on %s", (disk) => {
       expect(await valuesOf(ns, id, winner)).toEqual([1]);
       await ns.deleteTableBranch({ id, name: winner });
     }
-    await ns.close();
-    await unauthenticated.close();
   });
 
   it("another branch's name finds, changes and deletes nothing", async () => {
-    const ns = await openTable(disk);
+    await using ns = await openTable(disk);
     await ns.createTableBranch({ id, name: "dev" });
     await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(2));
     for (const branch of ["Dev", "DEV", "dev."]) {
@@ -136,7 +131,6 @@ describe.each(DISKS)("on %s", (disk) => {
       }
     }
     expect(await valuesOf(ns, id, "dev")).toEqual([1, 2]);
-    await ns.close();
   });
 
   it.each([
@@ -152,14 +146,13 @@ describe.each(DISKS)("on %s", (disk) => {
       "a/.lance-x",
     ],
   ])("creating a branch with the name %s is refused", async (name) => {
-    const ns = await openTable(disk);
+    await using ns = await openTable(disk);
     await ns.createTableBranch({ id, name: "a" });
     await expectRefusal(root, () => ns.createTableBranch({ id, name }), "InvalidInput");
-    await ns.close();
   });
 
   it("tags have separate files", async () => {
-    const ns = await openTable(disk);
+    await using ns = await openTable(disk);
     await ns.insertIntoTable({ id }, rowsOf(2));
     await ns.createTableTag({ id, tag: "v1", version: 1 });
     await expectFolding(root, () => ns.createTableTag({ id, tag: "V1", version: 2 }), "v1");
@@ -179,11 +172,10 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.deleteTableTag({ id, tag: "v1" });
     await ns.createTableTag({ id, tag: "V1", version: 2 });
     expect(await ns.getTableTagVersion({ id, tag: "V1" })).toEqual({ version: 2 });
-    await ns.close();
   });
 
   it("a directory without a branch is not shared", async () => {
-    const ns = await openTable(disk);
+    await using ns = await openTable(disk);
     await mkdir(join(table, "tree", "Dev", "_versions"), { recursive: true });
     await expectFolding(root, () => ns.createTableBranch({ id, name: "dev" }), "Dev");
     await expectFolding(root, () => ns.createTableBranch({ id, name: "dev/x" }), "Dev");
@@ -191,11 +183,10 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.deleteTableBranch({ id, name: "Dev" });
     await ns.createTableBranch({ id, name: "dev/x" });
     expect(await readdir(join(table, "tree"))).toEqual(["dev"]);
-    await ns.close();
   });
 
   it("a version does not begin a branch in another's directory", async () => {
-    const ns = await openTable(disk);
+    await using ns = await openTable(disk);
     await ns.createTableBranch({ id, name: "dev" });
     const begin = () =>
       ns.createTableVersion({
@@ -206,12 +197,11 @@ describe.each(DISKS)("on %s", (disk) => {
         manifestPath: "_versions/staged",
       });
     await expectFolding(root, begin, "dev");
-    await ns.close();
   });
 });
 
 it("a dead branch's directory is swept beside one whose name folds together with its own", async () => {
-  const ns = await openTable("a plain disk");
+  await using ns = await openTable("a plain disk");
   await ns.createTableBranch({ id, name: "Dev" });
   await ns.insertIntoTable({ id, branch: "Dev" }, rowsOf(2));
   await cp(join(table, "tree", "Dev"), join(table, "tree", "dev"), { recursive: true });
@@ -219,7 +209,6 @@ it("a dead branch's directory is swept beside one whose name folds together with
   await ns.cleanupTable({ id });
   expect(await readdir(join(table, "tree"))).toEqual(["Dev"]);
   expect(await valuesOf(ns, id, "Dev")).toEqual([1, 2]);
-  await ns.close();
 });
 
 /** Makes everything below a directory old, except locks, which may disappear at any moment. */
@@ -255,7 +244,7 @@ describe("branches of the reference whose names fold together", () => {
 
   it.each(MADE)("are two on a disk that does not fold: %s and %s", async (one, second) => {
     await makeBoth(one, second);
-    const ns = openOn(root, "a plain disk");
+    await using ns = openOn(root, "a plain disk");
     await ns.insertIntoTable({ id, branch: one }, rowsOf(20));
     await ns.deleteTableBranch({ id, name: one });
     expect(await valuesOf(ns, id, second)).toEqual([1, 11]);
@@ -265,7 +254,6 @@ describe("branches of the reference whose names fold together", () => {
     expect(await readdir(join(table, "tree"))).toEqual([second.split("/")[0]]);
     await ns.deleteTableBranch({ id, name: second });
     expect(await readdir(join(table, "tree"))).toEqual([]);
-    await ns.close();
   });
 
   /** Merges the directories of both branches, as a copy to a disk that folds names does. */
@@ -292,7 +280,7 @@ describe("branches of the reference whose names fold together", () => {
     await makeBoth(one, second);
     await merge(fileSystem, one, second);
     locks.fileSystem = fileSystem;
-    const ns = openOn(root, name);
+    await using ns = openOn(root, name);
     const rows = await valuesOf(ns, id, second);
     expect(rows.at(-1)).toBeGreaterThan(9);
     await ns.deleteTableBranch({ id, name: one });
@@ -301,6 +289,5 @@ describe("branches of the reference whose names fold together", () => {
     await ns.deleteTableBranch({ id, name: second });
     expect(await valuesOf(ns, id)).toEqual([1]);
     await access(table);
-    await ns.close();
   });
 });

@@ -67,9 +67,9 @@ async function openWithSpares(disk: string): Promise<DirectoryNamespace> {
 describe.each(DISKS)("on %s", (disk) => {
   describe.each(disk === "NTFS" ? someOf(PAIRS) : PAIRS.slice(0, 1))("beside %s", (one, second) => {
     it.each(makings)(`${second} is refused by %s`, async (_, make) => {
-      const ns = await openWithSpares(disk);
+      await using ns = await openWithSpares(disk);
       await ns.createTable({ id: [one] }, rowsOf(1, 2));
-      const unauthenticated = openOn(root, disk);
+      await using unauthenticated = openOn(root, disk);
       for (const engine of [ns, unauthenticated]) await expectFolding(root, () => make(engine, second), one);
       expect(await valuesOf(ns, [one])).toEqual([1, 2]);
 
@@ -77,23 +77,20 @@ describe.each(DISKS)("on %s", (disk) => {
       await make(unauthenticated, second);
       await ns.tableExists({ id: [second] });
       await expectFolding(root, () => ns.createTable({ id: [one] }, rowsOf(1)), second);
-      await ns.close();
-      await unauthenticated.close();
     });
 
     it.each(["declared", "deregistered"])(`creating ${second} is refused while it is %s`, async (state) => {
-      const ns = await openWithSpares(disk);
+      await using ns = await openWithSpares(disk);
       if (state === "declared") await ns.declareTable({ id: [one] });
       else {
         await ns.createTable({ id: [one] }, rowsOf(1));
         await ns.deregisterTable({ id: [one] });
       }
       for (const [, make] of makings) await expectFolding(root, () => make(ns, second), one);
-      await ns.close();
     });
 
     it(`finding, changing and dropping ${second} has no effect`, async () => {
-      const ns = await openWithSpares(disk);
+      await using ns = await openWithSpares(disk);
       await ns.createTable({ id: [one] }, rowsOf(1, 2));
       const id = [second];
       const before = await directorySnapshot(root);
@@ -114,12 +111,11 @@ describe.each(DISKS)("on %s", (disk) => {
       }
       expect(await directorySnapshot(root)).toEqual(before);
       expect((await ns.listTables({ id: [] })).tables).toEqual([one, "spare"].sort());
-      await ns.close();
     });
   });
 
   it("a table may change the case of its own name", async () => {
-    const ns = await openWithSpares(disk);
+    await using ns = await openWithSpares(disk);
     await ns.createTable({ id: ["trees"], properties: { k: "v" } }, rowsOf(1, 2));
     await ns.renameTable({ id: ["trees"], newTableName: "Trees" });
     expect(await valuesOf(ns, ["Trees"])).toEqual([1, 2]);
@@ -127,11 +123,10 @@ describe.each(DISKS)("on %s", (disk) => {
     await expect(ns.tableExists({ id: ["trees"] })).rejects.toMatchObject({ type: "TableNotFound" });
     expect(await readdir(root)).toContain("Trees.lance");
     expect(await readdir(root)).not.toContain("trees.lance");
-    await ns.close();
   });
 
   it("a deregistered table can be registered again, but not beside another", async () => {
-    const ns = await openWithSpares(disk);
+    await using ns = await openWithSpares(disk);
     await ns.createTable({ id: ["Trees"] }, rowsOf(1));
     await ns.deregisterTable({ id: ["Trees"] });
     await expectFolding(root, () => ns.createTable({ id: ["trees"] }, rowsOf(2)), "Trees");
@@ -139,17 +134,15 @@ describe.each(DISKS)("on %s", (disk) => {
     await expectRefusal(root, asOther, "InvalidInput");
     await ns.registerTable({ id: ["Trees"], location: "Trees.lance" });
     expect(await valuesOf(ns, ["Trees"])).toEqual([1]);
-    await ns.close();
   });
 
   it("a batch refuses to make both tables", async () => {
-    const ns = await openWithSpares(disk);
+    await using ns = await openWithSpares(disk);
     const declare = (...names: string[]) =>
       ns.batchCommitTables({ operations: names.map((name) => ({ declareTable: { id: [name] } })) });
     await expectFolding(root, () => declare("a", "Trees", "trees"), "Trees");
     await expectFolding(root, () => declare("v1", "v1."), "v1");
     await declare("Trees", "trees2");
-    await ns.close();
   });
 
   it.each([
@@ -157,22 +150,20 @@ describe.each(DISKS)("on %s", (disk) => {
     ...[".tiltyard", ".TILTYARD", ".Tiltyard-batches", ".tiltyard-dropped-x", ".lance-reserved", ".tmp-x"],
     ...["__manifest", "__MANIFEST"],
   ])("creating a table with the name %s is refused", async (name) => {
-    const ns = await openWithSpares(disk);
+    await using ns = await openWithSpares(disk);
     for (const [, make] of makings) await expectRefusal(root, () => make(ns, name), "InvalidInput");
-    await ns.close();
   });
 
   it("the refusal names the existing entry, even if it is not a table", async () => {
-    const ns = await openWithSpares(disk);
+    await using ns = await openWithSpares(disk);
     await mkdir(join(root, "Trees.LANCE"));
     await expectFolding(root, () => ns.createTable({ id: ["trees"] }, rowsOf(1)), "Trees.LANCE");
     await writeFile(join(root, "Leaves.lance"), "a file");
     await expectFolding(root, () => ns.declareTable({ id: ["leaves"] }), "Leaves.lance");
-    await ns.close();
   });
 
   it("the orphans of an old creation do not block a new one", async () => {
-    const ns = await openWithSpares(disk);
+    await using ns = await openWithSpares(disk);
     const left = join(root, "Trees.lance");
     await mkdir(join(left, "data"), { recursive: true });
     await writeFile(join(left, "data", "0.lance"), "rows");
@@ -180,11 +171,10 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.createTable({ id: ["trees"] }, rowsOf(1));
     expect(await valuesOf(ns, ["trees"])).toEqual([1]);
     expect(await readdir(root)).toContain("trees.lance");
-    await ns.close();
   });
 
   it("a row of a dead creation does not block for long", async () => {
-    const ns = await openWithSpares(disk);
+    await using ns = await openWithSpares(disk);
     await ns.declareTable({ id: ["Trees"] });
     const left = join(root, "Trees.lance");
     for (const name of await readdir(left)) await rm(join(left, name));
@@ -193,13 +183,12 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.createTable({ id: ["trees"] }, rowsOf(1));
     expect(await valuesOf(ns, ["trees"])).toEqual([1]);
     expect(await exists(left)).toBe(disk !== "a plain disk" && (await readdir(root)).includes("Trees.lance"));
-    await ns.close();
   });
 });
 
 describe("an existing directory", () => {
   it.each(["con", "nul.x", ".tiltyard-dropped-x", ".lance-x", "COM1"])("stays usable: %s", async (name) => {
-    const ns = await openWithSpares("a plain disk");
+    await using ns = await openWithSpares("a plain disk");
     await ns.createTable({ id: ["t"] }, rowsOf(1));
     await rename(join(root, "t.lance"), join(root, `${name}.lance`));
     expect((await ns.listTables({ id: [] })).tables).toContain(name);
@@ -211,7 +200,6 @@ describe("an existing directory", () => {
     expect(await valuesOf(ns, ["legal"])).toEqual([3]);
     await ns.dropTable({ id: ["legal"] });
     expect((await ns.listTables({ id: [] })).tables).toEqual([]);
-    await ns.close();
   });
 
   it("that is one of two tables of the reference stays separate", async () => {
@@ -221,7 +209,7 @@ describe("an existing directory", () => {
     ] as const) {
       await reference.createTable(root, name, tableToIPC(rowsOf(value)));
     }
-    const ns = openOn(root, "a plain disk");
+    await using ns = openOn(root, "a plain disk");
     expect((await ns.listTables({ id: [] })).tables).toEqual(["Trees", "trees"]);
     await ns.insertIntoTable({ id: ["trees"] }, rowsOf(3));
     await ns.createTable({ id: ["Trees"], mode: "Overwrite" }, rowsOf(4));
@@ -231,26 +219,23 @@ describe("an existing directory", () => {
     await ns.dropTable({ id: ["Trees"] });
     expect(await valuesOf(ns, ["trees"])).toEqual([2, 3]);
     await expectFolding(root, () => ns.declareTable({ id: ["Trees"] }), "trees");
-    await ns.close();
   });
 
   it("that is a declared table, beside which no other is made, accepts its first rows", async () => {
-    const ns = openOn(root, "a plain disk");
+    await using ns = openOn(root, "a plain disk");
     await ns.declareTable({ id: ["t"] });
     await ns.createTable({ id: ["Trees"] }, rowsOf(1));
     await rename(join(root, "t.lance"), join(root, "trees.lance"));
     await ns.createTable({ id: ["trees"] }, rowsOf(2));
     expect(await valuesOf(ns, ["trees"])).toEqual([2]);
-    await ns.close();
   });
 });
 
 it("a table that the reference made a moment ago is noticed", async () => {
-  const ns = openOn(root, "a plain disk");
+  await using ns = openOn(root, "a plain disk");
   for (let round = 0; round < 20; round++) {
     await ns.declareTable({ id: [`before${round}`] });
     await reference.createTable(root, `Trees${round}`, tableToIPC(rowsOf(1)));
     await expectFolding(root, () => ns.declareTable({ id: [`trees${round}`] }), `Trees${round}`);
   }
-  await ns.close();
 });

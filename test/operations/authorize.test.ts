@@ -438,7 +438,7 @@ describe("everything that a call touches is asked about", () => {
   });
 
   it("listings omit objects that authorize reports as missing", async () => {
-    const hiding = new DirectoryNamespace({
+    await using hiding = new DirectoryNamespace({
       root,
       authorize({ operation, id }) {
         if (operation === "tableExists" && id[1] === "t") throw new TableNotFoundError("no such table");
@@ -447,17 +447,15 @@ describe("everything that a call touches is asked about", () => {
     });
     expect(await hiding.listTables({ id: ["a"] })).toEqual({ tables: [] });
     expect(await hiding.listNamespaces({ id: ["a"] })).toEqual({ namespaces: [] });
-    await hiding.close();
   });
 
   it("listings fail if authorize fails, and do not show less", async () => {
-    const failing = new DirectoryNamespace({
+    await using failing = new DirectoryNamespace({
       root,
       authorize({ operation }) {
         if (operation === "tableExists") throw new ServiceUnavailableError("the directory of users is down");
       },
     });
     await expect(failing.listTables({ id: ["a"] })).rejects.toBeInstanceOf(ServiceUnavailableError);
-    await failing.close();
   });
 });

@@ -42,7 +42,7 @@ it.each([
 ])("before 1970 (%d ms) all works, and the reference reads it", async (clockMs) => {
   setClock(clockMs);
   const root = await makeTempDir();
-  const ns = await tableIn(root);
+  await using ns = await tableIn(root);
   await ns.createNamespace({ id: ["n"] });
   await ns.createTable({ id: ["n", "u"] }, [{ id: 1 }]);
   await ns.insertIntoTable({ id }, [{ id: 3, s: "c" }]);
@@ -73,22 +73,20 @@ it.each([
   expect(versionsRemoved).toBe(versions.length - 1);
   await ns.dropTable({ id });
   expect((await ns.listTables({ id: [] })).tables).not.toContain("t");
-  await ns.close();
 });
 
 it("a cleanup of any age removes versions from before the clock was set back", async () => {
-  const ns = await tableIn(await makeTempDir());
+  await using ns = await tableIn(await makeTempDir());
   await ns.insertIntoTable({ id }, [{ id: 3, s: "c" }]);
   setClock(Date.now() - YEAR_MS);
   await ns.insertIntoTable({ id }, [{ id: 4, s: "d" }]);
   expect(await ns.cleanupTable({ id, olderThanMs: 60_000 })).toMatchObject({ versionsRemoved: 0 });
   expect(await ns.cleanupTable({ id, olderThanMs: 0 })).toMatchObject({ versionsRemoved: 2 });
-  await ns.close();
 });
 
 it("a cleanup keeps uncommitted files after the clock was set ahead, and removes old ones", async () => {
   const root = await makeTempDir();
-  const ns = await tableIn(root);
+  await using ns = await tableIn(root);
   await ns.insertIntoTable({ id }, [{ id: 3, s: "c" }]);
   const data = join(root, "t.lance", "data");
   const [young, old] = [join(data, "young.lance"), join(data, "old.lance")];
@@ -98,7 +96,6 @@ it("a cleanup keeps uncommitted files after the clock was set ahead, and removes
   setClock(Date.now() + YEAR_MS);
   await ns.cleanupTable({ id });
   expect([existsSync(young), existsSync(old)]).toEqual([true, false]);
-  await ns.close();
 });
 
 it("listJobs shows finished jobs after the clock was set ahead and back", async ({ root }) => {
@@ -155,7 +152,7 @@ it("a cached listing of a recently changed directory expires under a clock that 
 
 it("a cleanup keeps an orphan of a possibly running creation after the clock was set ahead", async () => {
   const root = await makeTempDir();
-  const ns = await tableIn(root);
+  await using ns = await tableIn(root);
   await ns.createNamespace({ id: ["n"] });
   const orphan = join(root, "0123abcd_n$new");
   await mkdir(join(orphan, "_versions"), { recursive: true });
@@ -163,5 +160,4 @@ it("a cleanup keeps an orphan of a possibly running creation after the clock was
   await ns.cleanupTable({ id });
   await ns.dropTable({ id });
   expect(existsSync(orphan)).toBe(true);
-  await ns.close();
 });

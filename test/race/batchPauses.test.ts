@@ -64,7 +64,7 @@ const pauses: [name: string, pause: Pause][] = [
 describe.concurrent.each(pauses)("a process that is suspended %s", (_name, pause) => {
   it("learns that another one has done its batch, and does nothing more", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
       await ns.describeTable({ id: ["a"] });
       expect(existsSync(join(root, ".tiltyard-batches"))).toBe(false);
@@ -94,12 +94,11 @@ describe.concurrent.each(pauses)("a process that is suspended %s", (_name, pause
     expect(await ns.countTableRows({ id: ["a"] })).toBe(3);
     expect(await reference.countRows(root, "a")).toBe(3);
     expect(readdirSync(root).filter((name) => name.startsWith(".tiltyard"))).toEqual([]);
-    await ns.close();
   });
 
   it("learns that another one has undone its batch, and leaves nothing of it", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
       // From here on, the part of `b` is impossible.
       await rename(join(root, "b.lance"), join(root, "moved"));
@@ -120,14 +119,13 @@ describe.concurrent.each(pauses)("a process that is suspended %s", (_name, pause
     await rm(join(root, "moved"), { recursive: true });
     const left = readdirSync(root).filter((name) => name.startsWith(".tiltyard") || name.endsWith("y"));
     expect(left).toEqual([]);
-    await ns.close();
   });
 });
 
 describe.concurrent("a suspended process", () => {
   it("changes nothing if it wakes right before its decision after others went on", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const pause = pauseAt("before", "link", JOURNAL);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
       expect(await ns.insertIntoTable({ id: ["b"] }, rowsOf(9))).toMatchObject({ version: 2 });
@@ -137,23 +135,21 @@ describe.concurrent("a suspended process", () => {
     expect(await ns.countTableRows({ id: ["b"] })).toBe(2);
     expect((await ns.listAllTables()).tables).toEqual(["a", "b", "c", "d", "n$e"]);
     expect(readdirSync(root).filter((name) => name.startsWith(".tiltyard"))).toEqual([]);
-    await ns.close();
   });
 
   it("continues with fresh locks if nobody came in the middle", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const pause = pauseAt("before", "link", /b\.lance.*\.manifest$/);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {});
     expect(outcome).toHaveProperty("ok");
     expect(await versionsOf(ns, "b")).toEqual([1, 2]);
     expect((await ns.listAllTables()).tables).toEqual(["a", "b", "d", "n$y", "x"]);
-    await ns.close();
   });
 
   it("does not take another's version with its number for its own", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const pause = pauseAt("before", "link", /a\.lance.*\.manifest$/);
     const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
       await rm(join(root, "b.lance"), { recursive: true });
@@ -164,12 +160,11 @@ describe.concurrent("a suspended process", () => {
     expect(await ns.countTableRows({ id: ["a"] })).toBe(2);
     const values = (await ns.table("a").scan().toArrow()).getChild("v");
     expect(Array.from(values ?? [], Number)).toEqual([1, 9]);
-    await ns.close();
   });
 
   it("removes no later version while it undoes another's batch", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const dying = pauseAt("after", "link", JOURNAL);
     await runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
       await rename(join(root, "b.lance"), join(root, "moved"));
@@ -182,12 +177,11 @@ describe.concurrent("a suspended process", () => {
     });
     expect(await versionsOf(ns, "a")).toEqual([1, 2]);
     expect(await reference.countRows(root, "a")).toBe(2);
-    await ns.close();
   });
 
   it("leaves a table that replaced a declared one while it undoes another's batch", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const dying = pauseAt("after", "link", JOURNAL);
     await runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
       await rename(join(root, "b.lance"), join(root, "moved"));
@@ -200,12 +194,11 @@ describe.concurrent("a suspended process", () => {
     });
     expect(await ns.countTableRows({ id: ["x"] })).toBe(1);
     expect((await ns.listTables()).tables).toEqual(["a", "b", "c", "d", "x"]);
-    await ns.close();
   });
 
   it("does nothing more while it recovers another's batch", async () => {
     const { root, operations } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const dying = pauseAt("after", "link", JOURNAL);
     // The second process is paused itself. The third overtakes it before the first wakes.
     const first = runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
@@ -220,6 +213,5 @@ describe.concurrent("a suspended process", () => {
     expect(await first).toMatchObject({ type: "ConcurrentModification" });
     expect(await versionsOf(ns, "a")).toEqual([1]);
     expect((await ns.listAllTables()).tables).toEqual(["a", "b", "c", "d", "n$e"]);
-    await ns.close();
   });
 });

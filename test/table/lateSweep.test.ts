@@ -48,9 +48,8 @@ describe("a cleanup", () => {
     );
     expect(paused.interrupted).toBe(true);
     await victim.close();
-    const after = open();
+    await using after = open();
     expect(await after.countTableRows({ id: ["t"], branch: "dev" })).toBe(2);
-    await after.close();
   });
 
   it("leaves the record of a version that was published since", async () => {
@@ -77,10 +76,9 @@ describe("a cleanup", () => {
     );
     expect(paused.interrupted).toBe(true);
     await victim.close();
-    const after = open();
+    await using after = open();
     const { version } = await after.describeTableVersion({ id: ["t"], version: 2 });
     expect(version).toMatchObject({ metadata: { kept: "yes" }, eTag: "mine" });
-    await after.close();
   });
 });
 
@@ -110,10 +108,9 @@ describe("a failed creation of a branch", () => {
     await expect(victim.createTableBranch({ id: ["t"], name: "dev" })).rejects.toThrow(/EIO/);
     expect([isRefused, paused.interrupted]).toEqual([true, true]);
     await victim.close();
-    const after = open();
+    await using after = open();
     expect(await after.countTableRows({ id: ["t"], branch: "dev" })).toBe(2);
     const { versions } = await after.listTableVersions({ id: ["t"], branch: "dev" });
     expect(versions.map(({ version }) => version)).toEqual([1, 2]);
-    await after.close();
   });
 });

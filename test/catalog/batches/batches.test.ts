@@ -58,10 +58,9 @@ const entryOf = async (id: string[], tableRoot: string, version = 2) => ({
 
 /** Counts the rows of each table. */
 async function countsOf(root: string): Promise<Record<string, number>> {
-  const ns = open(root);
+  await using ns = open(root);
   const counts: Record<string, number> = {};
   for (const id of [["a"], ["b"], ["n", "c"]]) counts[id.join("$")] = await ns.countTableRows({ id });
-  await ns.close();
   return counts;
 }
 
@@ -96,7 +95,7 @@ it("a caller waits for a batch in progress, whatever locks its parts need", asyn
 describe("versions of several tables", () => {
   it("are published together, and read by the reference", async () => {
     const { root, places } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const entries = [
       await entryOf(["n", "c"], places.c),
       { ...(await entryOf(["a"], places.a)), eTag: "e", metadata: { k: "v" } },
@@ -110,21 +109,19 @@ describe("versions of several tables", () => {
     expect(await countsOf(root)).toEqual(NEW);
     expect(await reference.countRows(root, "b")).toBe(4);
     expect(batchesIn(root)).toBe(false);
-    await ns.close();
   });
 
   it("of one table are published in ascending order", async () => {
     const { root, places } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const [third, second] = [await entryOf(["a"], places.a, 3), await entryOf(["a"], places.a, 2)];
     const { versions } = await ns.batchCreateTableVersions({ entries: [third, second] });
     expect(versions.map((version) => version.version)).toEqual([3, 2]);
-    await ns.close();
   });
 
   it("are all refused if one of them cannot be published", async () => {
     const { root, places } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const good = await entryOf(["a"], places.a);
     const before = await directorySnapshot(root);
     const attempts: [unknown, new (message: string) => Error][] = [
@@ -148,7 +145,6 @@ describe("versions of several tables", () => {
     for (const path of Object.keys(after)) if (/-[0-9a-f-]{36}$/.test(path)) delete after[path];
     for (const path of Object.keys(before)) if (/-[0-9a-f-]{36}$/.test(path)) delete before[path];
     expect(after).toEqual(before);
-    await ns.close();
   });
 
   it("are each authorised separately", async () => {
@@ -194,19 +190,18 @@ const versionsOf = async (ns: DirectoryNamespace, id: string[], branch?: string)
  */
 async function prepareHistory(): Promise<{ root: string; places: Record<"a" | "b" | "c", string> }> {
   const prepared = await prepare();
-  const ns = open(prepared.root);
+  await using ns = open(prepared.root);
   for (const value of [2, 3, 4]) await ns.insertIntoTable({ id: ["a"], mode: "Overwrite" }, rowsOf(value));
   for (const value of [4, 5]) await ns.insertIntoTable({ id: ["b"] }, rowsOf(value));
   await ns.createTableBranch({ id: ["b"], name: "dev" });
   for (const value of [6, 7]) await ns.insertIntoTable({ id: ["b"], branch: "dev" }, rowsOf(value));
-  await ns.close();
   return prepared;
 }
 
 describe("versions deleted in a batch", () => {
   it("are deleted together with its other parts, and the answers keep the order", async () => {
     const { root, places } = await prepareHistory();
-    const ns = open(root);
+    await using ns = open(root);
     const { results } = await ns.batchCommitTables({
       operations: [
         { deleteTableVersions: { id: ["b"], branch: "dev", ranges: [{ startVersion: 3, endVersion: 5 }] } },
@@ -236,12 +231,11 @@ describe("versions deleted in a batch", () => {
     expect(batchesIn(root)).toBe(false);
     expect(await reference.countRows(root, "a")).toBe(2);
     expect(await reference.countRows(root, "b", undefined, { branch: "dev" })).toBe(6);
-    await ns.close();
   });
 
   it("stay, with everything else, if one of them is needed", async () => {
     const { root, places } = await prepareHistory();
-    const ns = open(root);
+    await using ns = open(root);
     await ns.createTableTag({ id: ["a"], tag: "v", version: 2 });
     const part = { createTableVersion: await entryOf(["a"], places.a, 5) };
     const before = await directorySnapshot(root);
@@ -266,7 +260,6 @@ describe("versions deleted in a batch", () => {
       await expect(ns.batchCommitTables({ operations } as never)).rejects.toThrow(type);
     }
     expect(await directorySnapshot(root)).toEqual(before);
-    await ns.close();
   });
 
   it("are authorised like versions that are deleted separately", async () => {
@@ -299,7 +292,7 @@ describe("versions deleted in a batch", () => {
   ])("are deleted by %s once that is decided", async (_name, call) => {
     const { root } = await prepareHistory();
     await leaveBatch(root, decided);
-    const ns = open(root);
+    await using ns = open(root);
     await call(ns).catch((error: unknown) => expect(error).toBeInstanceOf(TableVersionNotFoundError));
     expect(batchesIn(root)).toBe(false);
     expect(await versionsOf(ns, ["a"])).toEqual([4]);
@@ -309,7 +302,6 @@ describe("versions deleted in a batch", () => {
     const { dataFilesRemoved, versionsRemoved } = await ns.cleanupTable({ id: ["a"] });
     expect({ dataFilesRemoved, versionsRemoved }).toEqual({ dataFilesRemoved: 3, versionsRemoved: 3 });
     expect(await reference.countRows(root, "a")).toBe(1);
-    await ns.close();
   });
 
   it("stay if an engine without journals needs them meanwhile", async () => {
@@ -318,13 +310,12 @@ describe("versions deleted in a batch", () => {
     await reference.createTag(root, "a", "theirs", 2);
     await reference.createTag(root, "b", "damaged", 1);
     await writeFile(join(root, "b.lance", "_refs", "tags", "damaged.json"), "{");
-    const ns = open(root);
+    await using ns = open(root);
     expect(await versionsOf(ns, ["a"])).toEqual([2, 4]);
     // An unreadable ref may need any version.
     expect(await versionsOf(ns, ["b"], "dev")).toEqual([3, 4, 5]);
     expect(batchesIn(root)).toBe(false);
     expect(await ns.countTableRows({ id: ["a"], tag: "theirs" })).toBe(1);
-    await ns.close();
   });
 
   it("of a table or branch that was dropped meanwhile block nobody", async () => {
@@ -332,17 +323,16 @@ describe("versions deleted in a batch", () => {
     await leaveBatch(root, decided);
     await rm(places.a, { recursive: true });
     await rm(join(places.b, "tree"), { recursive: true });
-    const ns = open(root);
+    await using ns = open(root);
     expect((await ns.listTables()).tables).toEqual(["b"]);
     expect(batchesIn(root)).toBe(false);
-    await ns.close();
   });
 });
 
 describe("a batch", () => {
   it("declares, publishes and deregisters, and the answers keep the order", async () => {
     const { root, places } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const { results } = await ns.batchCommitTables({
       operations: [
         { declareTable: { id: ["n", "new"], properties: { p: "1" } } },
@@ -362,12 +352,11 @@ describe("a batch", () => {
     expect((await ns.describeTable({ id: ["n", "new"] })).properties).toEqual({ p: "1" });
     await ns.insertIntoTable({ id: ["n", "new"] }, rowsOf(9));
     expect(await ns.countTableRows({ id: ["a"] })).toBe(2);
-    await ns.close();
   });
 
   it("changes nothing if one part is refused", async () => {
     const { root, places } = await prepare();
-    const ns = open(root);
+    await using ns = open(root);
     const part = { createTableVersion: await entryOf(["a"], places.a) };
     const before = await directorySnapshot(root);
     const refused: [unknown[], new (message: string) => Error][] = [
@@ -384,7 +373,6 @@ describe("a batch", () => {
       await expect(ns.batchCommitTables({ operations } as never)).rejects.toThrow(type);
     }
     expect(await directorySnapshot(root)).toEqual(before);
-    await ns.close();
   });
 
   /** Leaves a batch whose process died right after its decision. */
@@ -443,7 +431,7 @@ describe("a batch", () => {
       (verb, path) => verb === "link" && path.startsWith(places.b),
       () => reference.deleteRows(root, "b", "v = 2"),
     );
-    const ns = open(root, raced);
+    await using ns = open(root, raced);
     const operations = [
       { declareTable: { id: ["top"] } },
       { declareTable: { id: ["n", "new"] } },
@@ -457,6 +445,5 @@ describe("a batch", () => {
     expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c"]);
     expect(batchesIn(root)).toBe(false);
     expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(7))).toMatchObject({ version: 2 });
-    await ns.close();
   });
 });
