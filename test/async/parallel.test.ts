@@ -7,7 +7,6 @@ const later = <T>(value: T, turns: number): Promise<T> =>
     ? Promise.resolve(value)
     : new Promise((resolve) => setImmediate(resolve)).then(() => later(value, turns - 1));
 
-/** Counts running work. */
 class Watch {
   underWay = 0;
   most = 0;

@@ -31,7 +31,6 @@ const STRIDE = strideOf("CRASH_STRIDE", 149);
 
 const rows = new Table({ v: makeVector(Int32Array.of(1, 2)) });
 
-/** Makes a namespace with tables of every kind. */
 async function prepare(root: string): Promise<void> {
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   for (const id of [["r"], ["a", "t"], ["a", "b", "u"]]) {

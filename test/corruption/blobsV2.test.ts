@@ -35,7 +35,6 @@ let data: string;
 let directory: string;
 const open = () => new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
 
-/** Opens the table with fresh caches. */
 async function withTable<Result>(use: (table: ReturnType<DirectoryNamespace["table"]>) => Promise<Result>) {
   await using namespace = open();
   return await use(namespace.table(["t"]));

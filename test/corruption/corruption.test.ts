@@ -20,7 +20,6 @@ const TABLE = `${NAME}.lance`;
 const MAX_HEAP_GROWTH = 512 * 1024 * 1024;
 
 interface Damage {
-  /** Index among the table's files. */
   file: number;
   /** Position in the file, as a fraction of its length. */
   fraction: number;
@@ -54,7 +53,6 @@ async function filesOf(directory: string): Promise<string[]> {
     .sort();
 }
 
-/** Returns all rows, read by a fresh engine. */
 async function readAll(root: string): Promise<Table> {
   await using namespace = new DirectoryNamespace({ root, durability: "none" });
   return await namespace.table([NAME]).scan().toArrow();

@@ -326,7 +326,6 @@ const filesBelow = (directory: string): string[] =>
     )
     .sort();
 
-/** Returns the answer of a read, or the error. */
 async function outcomeOf(read: Read): Promise<string | Error> {
   const namespace = new DirectoryNamespace({ root, durability: "none", workers: 0 });
   try {

@@ -47,7 +47,6 @@ async function prepare(ns: DirectoryNamespace): Promise<void> {
   }
 }
 
-/** Returns the rows of each version, and of tags and branches. */
 async function contentOf(ns: DirectoryNamespace): Promise<Record<string, number[]>> {
   const content: Record<string, number[]> = {};
   for (const branch of [undefined, "dev"]) {

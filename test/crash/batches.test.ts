@@ -17,7 +17,6 @@ import { interrupt, stage, WAYS, withNamespace } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 127);
 
-/** Returns the rows of every version of every table. */
 async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>> {
   // Any read of a table of the batch, here of one that blocks it, finishes the batch.
   await ns.describeTable({ id: ["a"] });

@@ -71,7 +71,6 @@ const scenarios: Scenario[] = [
   },
 ];
 
-/** Returns data files, and the directories beside them. */
 async function dataOf(root: string): Promise<{ files: string[]; directories: string[] }> {
   const entries = await readdir(join(root, "t.lance", "data"), { withFileTypes: true });
   const names = (isDirectory: boolean) =>

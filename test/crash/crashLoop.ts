@@ -78,7 +78,6 @@ async function prepare(root: string, scenario: Scenario): Promise<void> {
   await createExclusive(disk, join(root, "t.lance"), "staged", staged.chunks);
 }
 
-/** Files of a directory, by relative path. */
 type Tree = ReadonlyMap<string, { readonly bytes: Uint8Array; readonly modified: Date }>;
 
 export async function readTree(directory: string): Promise<Tree> {

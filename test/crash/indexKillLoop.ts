@@ -24,9 +24,7 @@ interface IndexWork<Kind> {
   readonly rowsFrom: (first: number) => Table;
   /** Indexes, of which each table has one. */
   readonly kinds: readonly Kind[];
-  /** Checks the answers of the index. */
   readonly check: (root: string, kind: Kind, rowCount: number, where: string) => Promise<void>;
-  /** Checks answers of the reference. */
   readonly checkReference: (root: string) => Promise<void>;
 }
 

@@ -64,7 +64,6 @@ function rowsFrom(first: number): Table {
 const valuesOf = (table: Table) =>
   Array.from(table.getChild("v") ?? [], Number).sort((left, right) => left - right);
 
-/** Checks the answers of the index. */
 async function check(
   root: string,
   { column }: (typeof KINDS)[number],

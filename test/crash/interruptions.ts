@@ -42,7 +42,6 @@ export const WRITE_WAYS = numbered(ALL_WAYS.filter(({ title }) => title !== "the
 /** Ways for operations with few writes. */
 export const WAYS = numbered(WRITE_WAYS.filter(({ title }) => title !== "a write is cut short"));
 
-/** A prepared directory. */
 export interface Stage {
   readonly root: string;
   /** Undoes all changes of the directory. */
@@ -91,13 +90,9 @@ export interface Operation<Answer> {
 export interface Interruption<Answer> {
   /** Answer of the operation; null if it failed. */
   readonly acknowledged: { readonly answer: Answer } | null;
-  /** Number of the interruption, from 0. */
   readonly round: number;
-  /** The failed call; undefined if none failed. */
   readonly call: string | undefined;
-  /** True if a call has failed. */
   readonly tripped: boolean;
-  /** Message of failed expectations. */
   readonly where: string;
 }
 
@@ -146,7 +141,6 @@ interface Steps<State> {
   readonly spread?: number;
   /** Steps of the operation: others may see the first ones alone. */
   readonly steps: readonly Step[];
-  /** Reads the state of the directory with a new engine. */
   readonly stateOf: (root: string) => Promise<State>;
   /** Checks what an interruption left, before the remaining steps are taken. */
   readonly checkLeft?: (interruption: Interruption<unknown>, way: Way, isDone: boolean) => Promise<unknown>;

@@ -29,7 +29,6 @@ const STALE_MS = 2000;
 /** Kills between two that wait for orphans to age; after the others, the test ages them. */
 const WAITING_STRIDE = 10;
 
-/** A sequence of changes of a directory. */
 interface Workload {
   /**
    * Returns the next change, as consecutive calls.
@@ -39,7 +38,6 @@ interface Workload {
     ns: DirectoryNamespace,
     kind: number,
   ): Promise<{ readonly name: string; readonly steps: readonly EngineStep[] }>;
-  /** Records the acknowledgement of the change. */
   recordOutcome(outcome: EngineOutcome): void;
   /**
    * Compares the engine's view with the acknowledged changes; true if the change in flight is there as well.
@@ -254,7 +252,6 @@ class Upkeep implements Workload {
     this.#history.push([version, [...this.rows, ...this.#inserting]]);
   }
 
-  /** Rows of the latest version. */
   get rows(): readonly number[] {
     return this.#history[this.#history.length - 1][1];
   }

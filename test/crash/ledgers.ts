@@ -18,7 +18,6 @@ export interface Entry {
 /** State that only one process changes at a time: one of several candidates. */
 export class Possible<State> {
   #states: readonly State[];
-  /** Number of finished changes. */
   #ended = 0;
 
   constructor(state: State) {
@@ -31,7 +30,6 @@ export class Possible<State> {
     return first.filter((each) => others.every((elements) => elements.includes(each)));
   }
 
-  /** Returns a value of each candidate. */
   possibly<T>(of: (state: State) => T): T[] {
     return this.#states.map(of);
   }
@@ -79,7 +77,6 @@ export class Additions {
     };
   }
 
-  /** Values that must be there. */
   get values(): number[] {
     return [...this.#present];
   }
@@ -116,7 +113,6 @@ export class History {
     this.#effects.set(1, { restored: 1 });
   }
 
-  /** Existing versions. */
   get versions(): number[] {
     return [...this.#effects.keys()];
   }

@@ -71,7 +71,6 @@ class Writer {
   #kind: number | undefined;
   #isStopping = false;
   readonly gate = new Gate();
-  /** Unanswered request. */
   inFlight: Write | undefined;
   acknowledged = 0;
   refused = 0;
@@ -96,7 +95,6 @@ class Writer {
     this.#kind = kind;
   }
 
-  /** Replaces the killed process. */
   succeedBy(engine: KillableEngine): void {
     this.#kind = undefined;
     this.#successors.push(engine);
@@ -215,7 +213,6 @@ class Bystander {
   }
 }
 
-/** Interval from a kill to the next acknowledged write. */
 interface Takeover {
   readonly ms: number;
   readonly name: string;

@@ -42,7 +42,6 @@ const OVERTAKEN = ["ConcurrentModification"];
 const STABLE = ["n", "t"];
 const BATCHED = [["b"], ["n", "b"]] as const;
 
-/** Rows of a table, or its state without any. */
 type OwnState = readonly number[] | "declared" | "absent";
 
 interface BranchState {
@@ -56,9 +55,7 @@ interface OwnedState {
   readonly tables: readonly Possible<OwnState>[];
   /** Tags of h, to version. */
   readonly tags: Possible<Readonly<Record<string, number>>>;
-  /** Branches of h. */
   readonly branches: Possible<Readonly<Record<string, BranchState>>>;
-  /** Names of tables in n. */
   readonly declared: Possible<readonly string[]>;
   /** Sequences of the root, and of n. */
   readonly sequences: readonly Possible<Model>[];
@@ -80,7 +77,6 @@ export class MixedWrites {
   /** By value: ids of the rows of n$t. */
   readonly #rowIds = new Map<number, bigint>();
   #lastBatch = 1;
-  /** Directories of the tables of batches. */
   readonly #batchedRoots: string[] = [];
   #lastValue = 0;
   #lastName = 0;
@@ -115,7 +111,6 @@ export class MixedWrites {
     }
   }
 
-  /** Returns a value that was never written. */
   value(): number {
     return ++this.#lastValue;
   }
@@ -483,7 +478,6 @@ const SEQUENCE_ROWS = [1, 2, 3];
 const sequenceId = (writer: number, isChild: boolean): string[] =>
   isChild ? ["n", `seq${writer}`] : [`seq${writer}`];
 
-/** Makes a model with one table. */
 function modelOf(id: readonly string[]): Model {
   const model = new Model();
   if (id.length > 1) model.createNamespace(id.slice(0, -1), false);

@@ -17,7 +17,6 @@ import { expectStates, stage, withNamespace } from "./interruptions.js";
 const STRIDE = strideOf("CRASH_STRIDE", 47);
 const id = ["t"];
 
-/** Returns every tag and branch with its rows. */
 async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>> {
   const state: Record<string, unknown> = {};
   for (const [tag, { version, branch }] of Object.entries((await ns.listTableTags({ id })).tags)) {

@@ -16,7 +16,6 @@ import { expectStates, stage, withNamespace } from "./interruptions.js";
 
 const STRIDE = strideOf("CRASH_STRIDE", 127);
 
-/** Tables and branches that have versions. */
 const LINES = [
   { id: ["a"], branch: undefined, directory: "a.lance" },
   { id: ["b"], branch: undefined, directory: "b.lance" },
@@ -41,7 +40,6 @@ async function prepare(ns: DirectoryNamespace): Promise<void> {
   await ns.createTableTag({ id: ["a"], tag: "kept", version: 2 });
 }
 
-/** Returns the rows of every version. */
 async function stateOf(ns: DirectoryNamespace): Promise<Record<string, number[]>> {
   const state: Record<string, number[]> = {};
   for (const { id, branch } of LINES) {
@@ -89,7 +87,6 @@ const scenarios: [name: string, run: (ns: DirectoryNamespace, root: string) => P
   ],
 ];
 
-/** Removes all orphans. */
 async function cleanUp(ns: DirectoryNamespace): Promise<void> {
   for (const { id, branch } of LINES) await ns.cleanupTable({ id, branch });
 }

@@ -14,7 +14,6 @@ import { diskOf, openOn, rowsOf, valuesOf } from "../support/foldedNamespaces.js
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Step between the disk calls that are interrupted. */
 const STRIDE = strideOf("FOLD_STRIDE", 5);
 
 type Making = (ns: DirectoryNamespace, name: string, signal?: AbortSignal) => Promise<unknown>;
@@ -31,7 +30,6 @@ const makings: Readonly<Record<string, Making>> = {
     ns.batchCommitTables({ operations: [{ declareTable: { id: [name] } }], signal }),
 };
 
-/** Refusals that leave nothing. */
 const REFUSALS = ["InvalidInput", "TableAlreadyExists", "ConcurrentModification", "ServiceUnavailable"];
 
 const outcomeOf = (work: Promise<unknown>): Promise<boolean> =>

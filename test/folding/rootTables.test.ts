@@ -39,7 +39,6 @@ const PAIRS: readonly (readonly [first: string, second: string])[] = [
   ["a.B", "A.b.."],
 ];
 
-/** Everything that gives a root table a name. */
 const makings: readonly (readonly [string, (ns: DirectoryNamespace, name: string) => Promise<unknown>])[] = [
   ["createTable", (ns, name) => ns.createTable({ id: [name] }, rowsOf(1))],
   ["createTable, ExistOk", (ns, name) => ns.createTable({ id: [name], mode: "ExistOk" }, rowsOf(1))],

@@ -56,7 +56,6 @@ async function makeTable(ns: DirectoryNamespace): Promise<void> {
   await ns.alterTableAddColumns({ ...ID, newColumns: [{ name: "d", computed: "n * 2" }] });
 }
 
-/** Kinds of work that run as jobs. */
 const works = {
   backfill: ["alterTableBackfillColumns", { ...ID, column: "d" }],
   index: ["createTableIndex", { ...ID, column: "n", indexType: "BTREE" }],

@@ -9,7 +9,6 @@ import type { EngineStep } from "../support/engineWorker.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { isStableAt, type Model } from "./model.js";
 
-/** A call as plain data. */
 export interface Call {
   readonly method: keyof DirectoryNamespace & string;
   readonly request: object;
@@ -26,7 +25,6 @@ export interface Change {
   readonly halfway?: (model: Model) => void;
 }
 
-/** Encodes rows as Arrow IPC bytes. */
 export const bytesOf = (rows: readonly number[]): Uint8Array =>
   tableToIPC(new Table({ v: vectorFromArray(rows.length === 0 ? [] : rows, new Int32()) }));
 
@@ -106,7 +104,6 @@ export const onMain = (name: string) => (name === "main" ? undefined : name);
 
 type Id = readonly string[];
 
-/** Makes a change of one call. */
 const change = (
   method: Call["method"],
   request: object,
@@ -415,7 +412,6 @@ export const rowLines: readonly (readonly [id: Id, branch: string])[] = [
   [["n", "t"], "dev"],
 ];
 
-/** Changes that make them. */
 export const rowBeginning: readonly Change[] = [
   createNamespace(["n"], false),
   createTable(["t"], "Create", [1, 2, 3]),

@@ -16,7 +16,6 @@ export interface SlowWrite {
     | { readonly kind: "create"; readonly values: readonly number[]; readonly id: readonly string[] };
 }
 
-/** A copy of a table's directory. */
 export interface TableCopy {
   readonly id: readonly string[];
   readonly location: string;
@@ -34,7 +33,6 @@ export const command = (name: string, run: Command["run"]): Command => ({
 
 export class Engines {
   readonly root: string;
-  /** Directory of the copies. */
   readonly copiesRoot: string;
   readonly slow: SlowWrite[] = [];
   readonly copies: TableCopy[] = [];

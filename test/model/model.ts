@@ -29,11 +29,9 @@ const refuse = (type: string): never => {
 
 type Id = readonly string[];
 
-/** Content of one version. */
 export interface Content {
   /** Values of the column `v`, which all tables have. */
   readonly rows: readonly number[];
-  /** Added columns. */
   readonly columns: readonly ContentColumn[];
   /** Metadata of the column `v`. */
   readonly metadata: Readonly<Record<string, string>>;
@@ -52,7 +50,6 @@ interface ModelRow {
 /** A version, with data that only later versions reveal. */
 interface ModelVersion {
   readonly metadata: Content["metadata"];
-  /** Names of the added columns. */
   readonly names: readonly string[];
   /** Fragments with at least one live row. */
   readonly fragments: readonly (readonly ModelRow[])[];
@@ -60,7 +57,6 @@ interface ModelVersion {
   readonly isAddition?: boolean;
 }
 
-/** Versions by number. */
 type History = Map<number, ModelVersion>;
 
 export interface ModelBranch {
@@ -119,7 +115,6 @@ export interface State {
 }
 
 export interface TableState {
-  /** Content by branch and version. */
   readonly branches: Readonly<Record<string, Readonly<Record<string, Content>>>>;
   readonly tags: Readonly<Record<string, { readonly branch: string; readonly version: number }>>;
 }
@@ -156,7 +151,6 @@ export class Model {
     };
   }
 
-  /** Returns an independent copy of the model. */
   copy(): Model {
     const copy = new Model();
     for (const key of this.#namespaces) copy.#namespaces.add(key);
@@ -319,7 +313,6 @@ export class Model {
 
   // ------------------------------------------------------------------------------------------- columns
 
-  /** Adds a column that is twice `v`. */
   addColumn(id: Id, branch: string, name: string): void {
     const { history, latest } = this.#latest(id, branch);
     if (latest.names.includes(name)) refuse("InvalidInput");
@@ -385,7 +378,6 @@ export class Model {
     append(history, history.get(latestOf(history)), rows);
   }
 
-  /** Copies a table; null if there is none. */
   save(id: Id): SavedTable | null {
     const table = this.#tables.get(keyOf(id));
     return table === undefined ? null : { table: copyOf(table) };

@@ -35,7 +35,6 @@ const reopen = command("reopen", async (model, engines) => {
 
 // -------------------------------------------------------------------------------------------- arbitraries
 
-/** Values of two batches. */
 const slowRows = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 2, maxLength: 4 });
 
 const times = (weight: number, arbitrary: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] =>

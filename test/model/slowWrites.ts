@@ -11,7 +11,6 @@ import { isStableAt, type Model, type ModelTarget, outcomeOf } from "./model.js"
 import { stateOf } from "./observed.js";
 import { SlowRows } from "./slowRows.js";
 
-/** Maximum writes in flight. */
 const MAX_SLOW = 3;
 /** Error types that may refuse a write whose table was changed. */
 const DISTURBED = ["ConcurrentModification", "TableNotFound", "TableBranchNotFound"];

@@ -88,7 +88,6 @@ const read = (ns: DirectoryNamespace) => ns.table("t").scan().toArrow();
 const denied = (path: string) => ({ name: "PermissionDeniedError", message: expect.stringContaining(path) });
 
 describe("base paths of a manifest", () => {
-  /** Moves the table's files outside, under the names in the manifest. */
   const move = async () => {
     await rm(join(outside, "t.lance", "data"), { recursive: true });
     await rename(join(table, "data"), join(outside, "t.lance", "data"));

@@ -48,7 +48,6 @@ async function* slowRows(happens: () => Promise<unknown>, rows = rowsOf(1)): Asy
   yield* rows.batches;
 }
 
-/** Returns the error of a call. */
 const failureOf = (call: Promise<unknown>): Promise<NamespaceError> =>
   call.then(
     () => expect.unreachable("it did not fail"),

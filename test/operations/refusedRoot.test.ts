@@ -1,7 +1,8 @@
-/** A namespace directory that can't be created: every operation that needs it names the reason. */
+/** The directory of a namespace: file URLs, and reasons why it cannot be created, which every operation names. */
 
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { makeVector, Table } from "apache-arrow";
 import {
   DirectoryNamespace,
@@ -178,4 +179,17 @@ it("an answer over HTTP names no path of the server", async ({ root }) => {
   const response = await handler(request);
   expect(response.status).toBe(400);
   expect(await response.text()).not.toContain(root);
+});
+
+it("the root may be a file URL", async ({ root: parent }) => {
+  const root = join(parent, "a name with #, % and é");
+  await using byUrl = new DirectoryNamespace({ root: pathToFileURL(root).href, durability: "none" });
+  expect(byUrl.root).toBe(root);
+  await byUrl.declareTable({ id: ["trees"] });
+  await using byPath = new DirectoryNamespace({ root, durability: "none" });
+  expect((await byPath.listTables()).tables).toEqual(["trees"]);
+});
+
+it.each(["file:///a%2Fb", "file:///a%00b", "file://[/"])("%s is refused as a root", (root) => {
+  expect(() => new DirectoryNamespace({ root })).toThrow(InvalidInputError);
 });

@@ -101,7 +101,6 @@ function token({ pair = pairs[0], header = {}, claims = {}, without = [] }: Toke
 const byToken = (authenticator: Authenticator, text: string) =>
   authenticator.byHeaders(new Headers({ authorization: `Bearer ${text}` }), forever);
 
-/** Returns the error of a promise. */
 async function failureOf(promise: Promise<unknown>): Promise<Refusal> {
   const outcome = await promise.then(
     (value) => ({ value }),

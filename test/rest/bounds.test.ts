@@ -61,10 +61,8 @@ const KINDS = [
   // Attacks that cause work: sorts, exact vector searches, merges of many keys, index builds and compactions.
   ...(IS_LONG ? ["sorters", "searchers", "mergers", "builders"] : []),
 ];
-/** Number of rows of the searched table. */
 const VECTOR_ROWS = IS_LONG ? 300_000 : 0;
 
-/** Starts a server and waits for its first answer. */
 async function startServer(): Promise<{ readonly server: ChildProcess; readonly port: number }> {
   const server = startProcess("boundedServer.mjs", [KEY, `${VECTOR_ROWS}`]);
   const { port } = (await nextMessage(server)) as { port: number };

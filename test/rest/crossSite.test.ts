@@ -32,7 +32,6 @@ afterAll(() => namespace.close());
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Origins of a page: other names, other ports of the machine, and none. */
 const origin = fc.oneof(
   fc.constantFrom("null", "http://localhost", "https://localhost:8443", "http://127.0.0.1", "http://[::1]:1"),
   fc.webUrl().map((url) => new URL(url).origin),

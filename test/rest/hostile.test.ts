@@ -56,7 +56,6 @@ afterAll(async () => {
 interface Hostile {
   readonly kind: string;
   readonly method: string;
-  /** Path on the wire. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;

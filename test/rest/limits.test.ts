@@ -28,7 +28,6 @@ const STREAM = "application/vnd.apache.arrow.stream";
 const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }), "stream");
 
 let namespace: DirectoryNamespace;
-/** Calls with this context wait in `authorize`. */
 const HELD = { context: { hold: "yes" } };
 let letGo: () => void;
 const servers: RestServer[] = [];

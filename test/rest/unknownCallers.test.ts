@@ -13,7 +13,6 @@ const utf8 = new TextEncoder();
 
 let namespace: DirectoryNamespace;
 let letGo: () => void;
-/** Clients that are still sending. */
 const clients: AbortController[] = [];
 
 beforeEach(async () => {
@@ -236,4 +235,38 @@ it("a body with too few bytes per second gets 408", async () => {
     expect(answer.status, path).toBe(408);
   }
   expect((await namespace.listTableVersions({ id: ["t"] })).versions).toHaveLength(1);
+});
+
+it("hanging credential checks leave slots for callers with quick checks", async () => {
+  const limits = { maxInFlight: 16, maxUnauthenticated: 4 };
+  const letGo: (() => void)[] = [];
+  const hang = () => new Promise<null>((resolve) => letGo.push(() => resolve(null)));
+  const handler = createRestHandler(namespace, {
+    limits,
+    allowedHosts: ["*"],
+    auth: {
+      bearer: hang,
+      apiKeys: async (key) => (key === "k" ? { subject: "ada", method: "apiKey" } : hang()),
+    },
+  });
+  const ask = (headers: Record<string, string>) =>
+    send(handler, { path: "/v1/table/t/count_rows", headers, body: "{}" });
+  const flood = Array.from({ length: 40 }, (_, index) =>
+    ask(index % 2 === 0 ? { authorization: `Bearer ${index}` } : { "x-api-key": `forged ${index}` }),
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  const proven = await ask({ "x-api-key": "k" });
+  expect(proven.status).toBe(200);
+  const late = Promise.all(flood);
+  for (let wait = letGo.splice(0); wait.length > 0; wait = letGo.splice(0)) {
+    expect(handler.counters.inFlight).toBeLessThanOrEqual(limits.maxInFlight);
+    for (const go of wait) go();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const statuses = (await late).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([401, 503]));
+  expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(
+    limits.maxUnauthenticated + 6,
+  );
+  expect((await ask({ "x-api-key": "k" })).status).toBe(200);
 });

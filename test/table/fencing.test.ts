@@ -61,7 +61,6 @@ function suspended(isMoment: (verb: keyof Disk, path: string) => boolean, act: (
   return { disk, context: openContext({ root, disk, durability: "none" }) };
 }
 
-/** Returns the disk without hard links. */
 const withoutLinks = (inner: Disk): Disk =>
   replacedVerbs(inner, {
     link: () => Promise.reject(Object.assign(new Error("no links"), { code: "ENOTSUP" })),

@@ -73,7 +73,6 @@ const changed = new Set<string>();
 const LOOKING = ["stat", "realPath", "isLink"];
 const READING = ["open", "readFile", "read", "readInto", "close", "list"];
 
-/** A branch that a manifest is for. */
 interface Line {
   readonly branch: string | undefined;
   readonly root: string;
@@ -196,7 +195,6 @@ const OUTLINES = {
 type Part = keyof typeof OUTLINES;
 type Trees = Readonly<Record<Part, readonly WireNode[]>>;
 
-/** A change of one field, and its description. */
 interface Mutation {
   readonly name: string;
   readonly change: (trees: Trees) => Trees;
@@ -285,7 +283,6 @@ function mutationsOf(line: Line, trees: Trees): Mutation[] {
   return mutations;
 }
 
-/** Returns hostile additions to a manifest. */
 function additionsOf(line: Line): Mutation[] {
   const victim = join(root, "victim.lance");
   const decoded = (all: Trees): Manifest =>
@@ -455,7 +452,6 @@ const fault = (name: string, message: string) => {
   if (!faults.has(message)) faults.set(message, name);
 };
 
-/** Checks that an error is typed; corrupt files have their own class. */
 function expectTyped(error: unknown, name: string): void {
   if (!(error instanceof NamespaceError)) fault(name, String(error));
   else if (error.type === "Internal" && error.name !== "CorruptFileError") {
@@ -479,7 +475,6 @@ async function attempt(name: string, call: () => Promise<unknown>): Promise<bool
   }
 }
 
-/** Calls the operations that read what a version names. */
 async function readAll({ branch }: Line, name: string): Promise<void> {
   const on = { id, branch };
   const table = ns.table("t", { branch });
@@ -488,7 +483,6 @@ async function readAll({ branch }: Line, name: string): Promise<void> {
   await attempt(name, () => ns.describeTable(on));
 }
 
-/** Calls the operations that change the table. */
 async function changeAll({ branch }: Line, name: string): Promise<void> {
   const on = { id, branch };
   await attempt(name, () => ns.insertIntoTable(on, rows(8)));
@@ -510,7 +504,6 @@ async function expectWritable({ branch, good }: Pick<Line, "branch" | "good">, n
   await revive().catch((error) => fault(name, `unwritable: ${error.stack}`));
 }
 
-/** Shuffles items in the order of a seed. */
 function shuffled<T>(items: readonly T[], seed: number): T[] {
   const result = [...items];
   let state = seed;

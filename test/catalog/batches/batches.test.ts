@@ -56,7 +56,6 @@ const entryOf = async (id: string[], tableRoot: string, version = 2) => ({
   manifestPath: await stageDoubled(tableRoot, version),
 });
 
-/** Counts the rows of each table. */
 async function countsOf(root: string): Promise<Record<string, number>> {
   await using ns = open(root);
   const counts: Record<string, number> = {};
@@ -180,7 +179,6 @@ describe("versions of several tables", () => {
   });
 });
 
-/** Lists the version numbers of a table. */
 const versionsOf = async (ns: DirectoryNamespace, id: string[], branch?: string): Promise<number[]> =>
   (await ns.listTableVersions({ id, branch })).versions.map(({ version }) => version);
 

@@ -32,7 +32,6 @@ const latest = async (table: string, more: object = {}) =>
 /** Enough rows for an index with codebooks. */
 const INDEXED_ROWS = 300;
 
-/** Stages a manifest of the next version of a table. */
 async function stage(table: string, more: object = {}) {
   const { manifest_path, version } = await latest(table, more);
   return { version: version + 1, manifest_path: await stageDoubled(tableRootOf(manifest_path), version + 1) };

@@ -21,7 +21,6 @@ beforeAll(async () => {
 });
 afterAll(() => wire[Symbol.asyncDispose]());
 
-/** Returns the call that reached the engine. */
 async function asked(path: string, body?: object | null, headers?: Record<string, string>) {
   wire.calls.length = 0;
   const answer = await wire.post(path, body, headers);

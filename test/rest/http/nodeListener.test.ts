@@ -26,7 +26,6 @@ afterEach(async () => {
 
 interface Client {
   readonly socket: Socket;
-  /** Data received so far. */
   text(): string;
   /** Settles when the connection has ended. */
   readonly end: Promise<void>;

@@ -14,7 +14,6 @@ afterEach(async () => {
   }
 });
 
-/** Answers each request with its body. */
 const echo = toNodeListener(async (request) => new Response(await request.text()));
 
 async function listen(server: Server): Promise<Server> {
@@ -23,7 +22,6 @@ async function listen(server: Server): Promise<Server> {
   return server;
 }
 
-/** Returns all data until the connection ends. */
 function send(server: Server, ...pieces: string[]): Promise<string> {
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   const received: Buffer[] = [];

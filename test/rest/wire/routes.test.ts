@@ -12,7 +12,6 @@ import { afterAll, beforeAll, describe, expect, it, sharedNamespace } from "../.
 import { get, post, type RestServer, startRestServer } from "../../support/restServer.js";
 
 const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }));
-/** Members that every body may have. */
 const COMMON = ["id", "identity", "context"];
 const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
 const namespace = sharedNamespace();

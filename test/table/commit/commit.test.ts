@@ -69,7 +69,6 @@ const transactionFiles = (table: ReferenceTable) => readdir(transactionsDirector
 const beforeLink = (before: () => Promise<unknown>): Disk =>
   interruptedDisk(disk, (verb) => verb === "link", before);
 
-/** Encodes an unsigned integer in little-endian order. */
 const u32 = (value: number): Buffer => {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);

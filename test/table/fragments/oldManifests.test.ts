@@ -35,7 +35,6 @@ const withoutCounts = (manifest: Manifest): Manifest => ({
 const ns = sharedNamespace();
 const { root } = ns;
 
-/** Rewrites all manifests of a table. */
 async function rewrite(name: string, change: (manifest: Manifest) => Manifest): Promise<void> {
   const directory = join(root, `${name}.lance`, "_versions");
   for (const file of await readdir(directory)) {

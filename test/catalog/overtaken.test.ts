@@ -1,13 +1,18 @@
-/** Registers data while another process removes it. */
+/** Suspends a process in the middle of a change of the catalog, while others change the same tables. */
 
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
+import { ConcurrentModificationError } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
+import { manifestName } from "../../src/table/versions/paths.js";
 import type { EngineStep } from "../support/engineWorker.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
-import { rowsOf } from "../support/intRows.js";
+import { ipcOf, rowsOf } from "../support/intRows.js";
 import { overruledStage } from "../support/overruled.js";
+import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
 
 const stage = overruledStage();
 const { disk, open, meanwhile } = stage;
@@ -157,4 +162,87 @@ describe("a registration", () => {
       expect(await ns.countTableRows({ id: ["t"] })).toBe(3);
     }
   });
+});
+
+describe("an undone batch", () => {
+  it("leaves the version that another writer has published under its number", async () => {
+    const a = join(root, "a.lance");
+    const b = join(root, "b.lance");
+    const ns = open();
+    await ns.createTable({ id: ["a"] }, rowsOf(1));
+    await ns.createTable({ id: ["b"] }, rowsOf(1));
+    await ns.close();
+    const entries = [
+      { id: ["a"], version: 2, manifestPath: await stageDoubled(a, 2) },
+      { id: ["b"], version: 2, manifestPath: await stageDoubled(b, 2) },
+    ];
+    // The reference takes the number that the second part needs.
+    const raced = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(join(a, "_versions")),
+      () => reference.appendTable(root, "b", ipcOf(7)),
+    );
+    const paused = interruptedDisk(
+      raced,
+      (verb, path) =>
+        (verb === "remove" || verb === "rename") && path === join(a, "_versions", manifestName(2, "V2")),
+      () => meanwhile(["insertIntoTable", { id: ["a"] }, ipcOf(42)]),
+    );
+    const victim = open(paused);
+    await expect(victim.batchCreateTableVersions({ entries })).rejects.toThrow(/undid it/);
+    expect(raced.interrupted).toBe(true);
+    expect(paused.interrupted).toBe(true);
+    await victim.close();
+    await using after = open();
+    expect((await after.listTableVersions({ id: ["a"] })).versions.map(({ version }) => version)).toEqual([
+      1, 2,
+    ]);
+    expect(await after.countTableRows({ id: ["a"] })).toBe(2);
+  });
+});
+
+describe("an undone declaration", () => {
+  it("leaves a table that another engine has made there", async () => {
+    const ns = open();
+    await ns.createTable({ id: ["b"] }, rowsOf(1));
+    await ns.close();
+    const entry = { id: ["b"], version: 2, manifestPath: await stageDoubled(join(root, "b.lance"), 2) };
+    const raced = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(join(root, "b.lance", "_versions")),
+      () => reference.appendTable(root, "b", ipcOf(7)),
+    );
+    const paused = interruptedDisk(
+      raced,
+      (verb, path) => verb === "rename" && path === join(root, "n.lance"),
+      () => reference.createTable(root, "n", ipcOf(5)),
+    );
+    const victim = open(paused);
+    const outcome = victim.batchCommitTables({
+      operations: [{ declareTable: { id: ["n"] } }, { createTableVersion: entry }],
+    });
+    await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
+    expect([raced.interrupted, paused.interrupted]).toEqual([true, true]);
+    await victim.close();
+    expect(await reference.countRows(root, "n")).toBe(1);
+  });
+});
+
+it("a rename stands if others have continued from it", async () => {
+  const ns = open();
+  await ns.createTable({ id: ["t"] }, rowsOf(1));
+  await ns.close();
+  const location = join(root, "u.lance");
+  const paused = interruptedDisk(
+    disk,
+    (verb, path) => verb === "stat" && path === location && existsSync(location),
+    () => meanwhile(["insertIntoTable", { id: ["u"] }, ipcOf(42)]),
+  );
+  const victim = open(paused);
+  await victim.renameTable({ id: ["t"], newTableName: "u" });
+  expect(paused.interrupted).toBe(true);
+  await victim.close();
+  await using after = open();
+  expect((await after.listTables({ id: [] })).tables).toEqual(["u"]);
+  expect(await after.countTableRows({ id: ["u"] })).toBe(2);
 });
