@@ -81,6 +81,10 @@ export class RestNamespace {
     await this.#engine.close();
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
   async #call(route: Route, request: Members, data: RowsInput | undefined): Promise<unknown> {
     this.#server ??= startRestServer(this.#engine, {}, RestNamespace.framework);
     const { url } = await this.#server;
