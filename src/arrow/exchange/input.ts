@@ -11,14 +11,12 @@
 import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../../async/abort.js";
 import { runAsync, type Steps } from "../../async/eventLoop.js";
-import { tagOf } from "../../bytes/anyRealm.js";
-import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { Column, Layout } from "../columns/column.js";
 import { nullColumn } from "../columns/nullColumn.js";
 import { noObjects, type ObjectBatches, type ObjectTypes, openObjects } from "../objects/objectBatches.js";
-import { isRecord } from "../objects/valueKinds.js";
+import { binaryOf, isRecord } from "../objects/valueKinds.js";
 import { adoptSchema, type ForeignSchema } from "../types/foreignTypes.js";
 import { layoutOf } from "../types/layouts.js";
 import { type LogicalField, logicalFieldOf } from "../types/logicalTypes.js";
@@ -40,8 +38,6 @@ export interface InputBatch {
 
 /** Bytes that a list item without bytes counts toward the bound on a batch. */
 const BARE_ITEM_BYTES = 16;
-/** Tags of the classes of memory blocks. */
-const MEMORY_TAGS: ReadonlySet<string> = new Set(["ArrayBuffer", "SharedArrayBuffer"]);
 
 /** Rows that can be read once. */
 export interface ArrowInput {
@@ -123,7 +119,7 @@ async function openRows(
 ): Promise<OpenedRows | OpenedObjects> {
   if (isTable(data)) return data;
   if (isBatch(data)) return { schema: data.schema, batches: [data] };
-  const bytes = asBytes(data);
+  const bytes = binaryOf(data);
   if (bytes !== null) return openIpcBytes(bytes, maxBatchBytes);
   const iterator = openIterator(data);
   if (iterator === null) {
@@ -140,7 +136,7 @@ async function openRows(
     if (schema !== null) return { isObjects: true, ...noObjects(schema) };
     throw new InvalidInputError("there are no rows, and no schema: the input is empty");
   }
-  if (asBytes(first.value) !== null) {
+  if (binaryOf(first.value) !== null) {
     return openIpcStream(byteIterator(first.value, source), maxBatchBytes, memory);
   }
   if (isBatch(first.value) || isTable(first.value)) {
@@ -158,7 +154,7 @@ async function openRows(
 async function* byteIterator(first: unknown, source: Source): AsyncGenerator<Uint8Array> {
   let next: IteratorResult<unknown> = { value: first };
   for (; next.done !== true; next = await source.next()) {
-    const bytes = asBytes(next.value);
+    const bytes = binaryOf(next.value);
     if (bytes === null) throw new InvalidInputError(`${describe(next.value)} in a stream of bytes`);
     yield bytes;
   }
@@ -428,13 +424,6 @@ function isTable(value: unknown): value is ForeignTable {
 function isBatch(value: unknown): value is ForeignBatch {
   return hasSchema(value) && isObject(value.data) && Array.isArray(value.data.children);
 }
-
-function asBytes(value: unknown): Uint8Array | null {
-  if (ArrayBuffer.isView(value)) return bytesOf(value);
-  return isMemory(value) ? new Uint8Array(value) : null;
-}
-
-const isMemory = (value: unknown): value is ArrayBuffer => isObject(value) && MEMORY_TAGS.has(tagOf(value));
 
 function sourceFailed(error: unknown): InvalidInputError {
   return new InvalidInputError(`the rows' source failed: ${messageOf(error)}`, { cause: error });

@@ -2,11 +2,10 @@
 
 import { MessageHeader, type RecordBatch, RecordBatchReader, type Schema } from "apache-arrow";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
+import { completedBatch } from "./completedBatch.js";
 import { ensureCodecs, inflateAhead, inflatedBytes, withInflation } from "./inflation.js";
 import type { Frame } from "./ipcMessages.js";
-import { withListViews } from "./listViewSizes.js";
 import { malformedIpc as malformed, tooLargeIpc } from "./malformedIpc.js";
-import { requireCounted } from "./uncountedNulls.js";
 
 /** Maximum number of parts of one dictionary. apache-arrow visits all earlier parts for each new one. */
 const MAX_DICTIONARY_PARTS = 1024;
@@ -118,8 +117,7 @@ export class IpcDecoder {
       const { done, value } = this.#reader.next() as IteratorResult<RecordBatch>;
       if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
       if (this.#queuedParts > 0) this.#checkDictionaries(value);
-      requireCounted(value, frame);
-      return withListViews(value, frame);
+      return completedBatch(value, frame);
     }, maxInflation);
     this.#queuedParts = 0;
     this.#queuedBytes = 0;

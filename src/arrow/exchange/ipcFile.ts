@@ -9,13 +9,12 @@
 
 import { MessageHeader, type RecordBatchFileReader, RecordBatchReader } from "apache-arrow";
 import { readUint32 } from "../../bytes/littleEndian.js";
+import { completedBatch } from "./completedBatch.js";
 import { ensureCodecs } from "./inflation.js";
 import { type DecodedIpc, decoding, inflatedAhead, type Measured, measured } from "./ipcDecoder.js";
 import { ByteCursor } from "./ipcMessages.js";
-import { withListViews } from "./listViewSizes.js";
 import { malformedIpc as malformed, tooLargeIpc, truncatedIpc } from "./malformedIpc.js";
 import { checkFooter } from "./messageGuard.js";
-import { requireCounted } from "./uncountedNulls.js";
 
 const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 /** Number of first bytes that identify a file. */
@@ -137,8 +136,7 @@ export function* decodeIpcFile(
                 () => {
                   const batch = reader.readRecordBatch(index);
                   if (batch === null) throw malformed("a batch that cannot be decoded");
-                  requireCounted(batch, message.frame);
-                  return withListViews(batch, message.frame);
+                  return completedBatch(batch, message.frame);
                 },
                 Math.min(maxBytes, inflation),
               );

@@ -40,9 +40,6 @@ export function* validateColumn(
       yield* checkOffsets(column, path);
       if (layout.kind === "variable" && layout.text) yield* checkText(column, path);
       return;
-    case "fixedSizeList":
-      if (layout.kind === "fixedSizeList") yield* validateColumn(column.items, layout.item, path, checked);
-      return;
     case "dictionary":
       if (layout.kind === "dictionary" && !checked.has(column.dictionary)) {
         yield* validateColumn(column.dictionary, layout.value, path);
@@ -51,14 +48,13 @@ export function* validateColumn(
       yield* checkIndices(column, layout.kind === "dictionary" && layout.indexSigned, path);
       return;
     case "list":
-      yield* checkOffsets(column, path);
-      if (layout.kind === "list") yield* validateColumn(column.items, layout.item, `${path} items`, checked);
+    case "fixedSizeList":
+    case "sizedList": {
+      if (column.kind === "list") yield* checkOffsets(column, path);
+      const itemPath = column.kind === "fixedSizeList" ? path : `${path} items`;
+      if ("item" in layout) yield* validateColumn(column.items, layout.item, itemPath, checked);
       return;
-    case "sizedList":
-      if (layout.kind === "sizedList") {
-        yield* validateColumn(column.items, layout.item, `${path} items`, checked);
-      }
-      return;
+    }
     case "struct":
     case "packedStruct":
       for (const [index, child] of column.children.entries()) {

@@ -124,19 +124,16 @@ class Values {
     }
     if (this.#seen === null) {
       this.#firstRow = row;
-      this.#seen =
-        valueKind.kind === "array"
-          ? {
-              kind: "array",
-              items: new Values(`${this.#path}[]`, ""),
-              length: valueKind.items.length,
-              isNumeric: true,
-            }
-          : valueKind.kind === "object"
-            ? { kind: "object", members: new Members(this.#path) }
-            : valueKind;
+      this.#seen = this.#begin(valueKind);
     }
     this.#merge(this.#seen, valueKind, value, row, depth);
+  }
+
+  #begin(first: Found): Seen {
+    if (first.kind === "scalar") return first;
+    if (first.kind === "object") return { kind: "object", members: new Members(this.#path) };
+    const items = new Values(`${this.#path}[]`, "");
+    return { kind: "array", items, length: first.items.length, isNumeric: true };
   }
 
   #merge(seen: Seen, valueKind: Found, value: unknown, row: number, depth: number): void {
@@ -219,48 +216,33 @@ function addItems(
 const scalar = (name: string, type: DataType) => ({ kind: "scalar", name, type }) as const;
 
 const NUMBER = scalar("a number", new Float64());
-const BIGINT = scalar("a bigint", new Int64());
-const BOOLEAN = scalar("a boolean", new Bool());
-const TEXT = scalar("a text", new Utf8());
-const DATE = scalar("a Date", new TimestampMillisecond("UTC"));
 const BYTES = scalar("bytes", new Binary());
+
+/** Kinds of scalars, by what `typeof` or the tag of an object says. */
+const SCALARS: ReadonlyMap<string, Found> = new Map([
+  ["number", NUMBER],
+  ["bigint", scalar("a bigint", new Int64())],
+  ["boolean", scalar("a boolean", new Bool())],
+  ["string", scalar("a text", new Utf8())],
+  ["Date", scalar("a Date", new TimestampMillisecond("UTC"))],
+  ["Uint8Array", BYTES],
+  ["Uint8ClampedArray", BYTES],
+  ["DataView", BYTES],
+  ["ArrayBuffer", BYTES],
+  ["SharedArrayBuffer", BYTES],
+]);
 
 /** Null for values without a type: functions, symbols, maps, and objects that are not plain. */
 function kindOf(value: unknown): Found | null {
-  switch (typeof value) {
-    case "number":
-      return NUMBER;
-    case "bigint":
-      return BIGINT;
-    case "boolean":
-      return BOOLEAN;
-    case "string":
-      return TEXT;
-    case "object":
-      break;
-    default:
-      return null;
-  }
+  if (typeof value !== "object" || value === null) return SCALARS.get(typeof value) ?? null;
   if (Array.isArray(value)) return { kind: "array", items: value, typed: null };
   const tag = tagOf(value);
   const typed = TYPED_ARRAYS[tag];
   if (typed !== undefined) {
     return { kind: "array", items: value as unknown as ArrayLike<unknown>, typed: new typed() };
   }
-  switch (tag) {
-    case "Date":
-      return DATE;
-    case "Uint8Array":
-    case "Uint8ClampedArray":
-    case "DataView":
-    case "ArrayBuffer":
-    case "SharedArrayBuffer":
-      return BYTES;
-    case "Object":
-      return typeof (value as Iterable<unknown>)[Symbol.iterator] === "function" ? null : { kind: "object" };
-    default:
-      return null;
-  }
+  if (tag !== "Object") return SCALARS.get(tag) ?? null;
+  return typeof (value as Iterable<unknown>)[Symbol.iterator] === "function" ? null : { kind: "object" };
 }
 
 /** Item types of typed arrays of numbers. Arrays of bytes are binary. */

@@ -20,6 +20,7 @@ export function memberOf(value: object, name: string): unknown {
     : undefined;
 }
 
+/** Returns the bytes of a view or of a block of memory; null for any other value. */
 export function binaryOf(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return bytesOf(value);
   const tag = tagOf(value);

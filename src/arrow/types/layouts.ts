@@ -66,13 +66,8 @@ export function layoutOf(type: DataType, path: string): Layout {
       const [item] = type.children;
       const itemLayout = layoutOf(item.type, `${path}.${item.name}`);
       if (holds(itemLayout, "sizedList")) throw unsupported(type, path);
-      return {
-        kind: "list",
-        offsetBits: foreign.typeId === Type.List ? 32 : 64,
-        item: itemLayout,
-        itemNullable: item.nullable,
-        isMap: false,
-      };
+      const offsetBits = foreign.typeId === Type.List ? 32 : 64;
+      return { kind: "list", offsetBits, item: itemLayout, itemNullable: item.nullable, isMap: false };
     }
     case Type.Map:
       return mapLayout(type, path);
@@ -95,23 +90,12 @@ export function layoutOf(type: DataType, path: string): Layout {
 function fixedSizeListLayout(type: FixedSizeList, { listSize }: ForeignType, path: string): Layout {
   const item = layoutOf(type.valueType, path);
   const dimension = fixedSize(listSize, "items", path);
-  switch (item.kind) {
-    case "fixed":
-    case "bits":
-    case "fixedSizeList":
-      return { kind: "fixedSizeList", dimension, item };
-    case "struct":
-      // LanceDB writes such lists but cannot read them again.
-      if (holds(item, "list")) throw unsupported(type, path);
-      return { kind: "sizedList", dimension, item, itemNullable: type.children[0].nullable };
-    case "variable":
-    case "dictionary":
-    case "null":
-    case "list":
-    case "sizedList":
-    case "packedStruct":
-      throw unsupported(type, path);
+  if (item.kind === "fixed" || item.kind === "bits" || item.kind === "fixedSizeList") {
+    return { kind: "fixedSizeList", dimension, item };
   }
+  // LanceDB writes structs with lists but cannot read them again.
+  if (item.kind !== "struct" || holds(item, "list")) throw unsupported(type, path);
+  return { kind: "sizedList", dimension, item, itemNullable: type.children[0].nullable };
 }
 
 function mapLayout(type: DataType, path: string): Layout {
@@ -131,25 +115,9 @@ function dictionaryLayout(type: Dictionary, path: string): Layout {
     throw new InvalidInputError(`column ${path}: dictionary indices of type ${indices} are not integers`);
   }
   const value = layoutOf(dictionary, path);
-  switch (value.kind) {
-    case "variable":
-    case "fixed":
-      return {
-        kind: "dictionary",
-        index: fixed(integerBits(indexParameters, path) / 8),
-        indexSigned: indexParameters.isSigned === true,
-        value,
-      };
-    case "bits":
-    case "fixedSizeList":
-    case "dictionary":
-    case "null":
-    case "list":
-    case "sizedList":
-    case "struct":
-    case "packedStruct":
-      throw unsupported(type, path);
-  }
+  if (value.kind !== "variable" && value.kind !== "fixed") throw unsupported(type, path);
+  const index = fixed(integerBits(indexParameters, path) / 8);
+  return { kind: "dictionary", index, indexSigned: indexParameters.isSigned === true, value };
 }
 
 /** True if the layout or a layout inside it has this kind. */

@@ -34,14 +34,8 @@ export function daysOf({ year, month, day }: Day): number {
   const era = Math.floor(shiftedYear / 400);
   const yearOfEra = shiftedYear - era * 400;
   const ofYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1;
-  return (
-    era * 146_097 +
-    yearOfEra * 365 +
-    Math.floor(yearOfEra / 4) -
-    Math.floor(yearOfEra / 100) +
-    ofYear -
-    719_468
-  );
+  const leapDays = Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100);
+  return era * 146_097 + yearOfEra * 365 + leapDays + ofYear - 719_468;
 }
 
 /** A parsed instant or local time. */
@@ -107,9 +101,8 @@ export function parseTimeOfDay(text: string): bigint | null {
   if (match === null) return null;
   const [hour, minute, second] = match.slice(1, 4).map((part) => Number(part ?? 0));
   if (hour > 23 || minute > 59 || second > 59) return null;
-  return (
-    BigInt(hour * 3600 + minute * 60 + second) * 1_000_000_000n + BigInt((match[4] ?? "").padEnd(9, "0"))
-  );
+  const fraction = BigInt((match[4] ?? "").padEnd(9, "0"));
+  return BigInt(hour * 3600 + minute * 60 + second) * 1_000_000_000n + fraction;
 }
 
 const pad = (value: number, width: number): string => String(value).padStart(width, "0");

@@ -254,12 +254,8 @@ function parseParameters(name: string, parameters: string, depth: number): Logic
     case "decimal": {
       const match = /^(128|256):(0|[1-9]\d?):(0|-?[1-9]\d{0,2})$/.exec(parameters);
       if (match === null) return null;
-      return {
-        kind: "decimal",
-        bits: match[1] === "128" ? 128 : 256,
-        precision: Number(match[2]),
-        scale: Number(match[3]),
-      };
+      const [bits, precision, scale] = match.slice(1).map(Number);
+      return { kind: "decimal", bits: bits === 128 ? 128 : 256, precision, scale };
     }
     case "fixed_size_list": {
       const [item, sizeText] = splitLast(parameters);
@@ -274,12 +270,8 @@ function parseParameters(name: string, parameters: string, depth: number): Logic
       const [values, indexText] = splitLast(types);
       const indices = PLAIN_TYPES.get(indexText);
       if (values === null || indices?.kind !== "int") return null;
-      return {
-        kind: "dictionary",
-        values: parseNested(values, depth + 1),
-        indices,
-        ordered: ordered === "true",
-      };
+      const entries = parseNested(values, depth + 1);
+      return { kind: "dictionary", values: entries, indices, ordered: ordered === "true" };
     }
     default:
       return null;

@@ -14,10 +14,9 @@ import type { FoundColumn } from "../columns/foundColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import { FilterLookups } from "../indexes/filterLookups.js";
-import { filterRows, takenColumns } from "../indexes/indexedBatches.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
-import type { ScannedRows, ScanRequest } from "../scan/scan.js";
+import { type ScannedRows, type ScanRequest, takenBatches } from "../scan/scan.js";
 
 /** Maximum rows of a batch for expressions. */
 const EXPRESSION_ROWS = 65_536;
@@ -187,7 +186,7 @@ async function* allSelected(source: FragmentSource, request: SelectRequest): Asy
   const search = filter.lookups.find(use, source, observer?.source("index", source) ?? null, signal);
   const indexed = await (observer?.time("index", search) ?? search);
   const observed = observer?.source("scan", source) ?? source;
-  for await (const part of filterRows(indexed, source, fragments, signal)) {
+  for await (const part of indexed.parts(source, fragments, signal)) {
     if (part.kind === "scan") {
       yield* scanSelected(source, request, part.fragments);
       continue;
@@ -200,7 +199,8 @@ async function* allSelected(source: FragmentSource, request: SelectRequest): Asy
       yield { columns: [], rowCount: rows.length, places, rows: null, isRead: false, seenRows };
       continue;
     }
-    const taken = takenColumns(observed, filter.projection, fragment, rows, signal);
+    const projection = { ...filter.projection, hasBlobs: false };
+    const taken = takenBatches(observed, projection, fragment, rows, signal);
     for await (const batch of observer?.rows("scan", taken) ?? taken) {
       const selected = await selectIn(request, batch);
       yield { ...batch, ...selected, isRead: true, seenRows: (seenRows * batch.rowCount) / rows.length };

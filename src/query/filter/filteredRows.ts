@@ -15,25 +15,21 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import type { DataFragment } from "../../format/table.js";
 import type { MemoryShare } from "../../memory.js";
-import { readBlobs } from "../../rows/blobValues.js";
-import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
-import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
+import type { FragmentSource } from "../columns/fragmentColumns.js";
 import {
   type BatchRows,
   physicalRow,
   pickScanned,
   type RowPlaces,
-  rowAddresses,
   type ScanRequest,
   scanColumns,
+  takenBatches,
 } from "../scan/scan.js";
 import { type FilterRequest, type SelectedBatch, selectedBatches } from "./filter.js";
 
 /** Maximum rows of a batch of all rows of a fragment. */
 const DENSE_ROWS = 65_536;
-/** Rows that are read at once if only selected rows are read. */
-const TAKEN_ROWS = 32_768;
 /** Minimum part of the rows that must be selected for reading all of them. */
 const DENSE_PART = 1 / 8;
 /** Maximum bytes per fragment that values of the filter's columns are kept for; more are read again. */
@@ -107,7 +103,7 @@ async function* readSelected(source: FragmentSource, request: RowsRequest): Asyn
 const readRows = (source: FragmentSource, request: RowsRequest, selection: Selection) =>
   isDense(selection.rows, selection.seenRows, request.projection)
     ? scanSelected(source, request, selection)
-    : takeSelected(source, request.projection, selection, request.signal);
+    : takenBatches(source, request.projection, selection.fragment, selection.rows, request.signal);
 
 /** For each output of a plan, the output of the filter's plan with the same values, if there is one. */
 type SharedOutputs = readonly (number | undefined)[];
@@ -286,21 +282,4 @@ function ofRows(memory: MemoryShare): MemoryShare {
     hold: (use, byteLength) => memory.hold(OF_ROWS + use, byteLength),
     note: (use, byteLength) => memory.note(OF_ROWS + use, byteLength),
   };
-}
-
-/** Reads only the selected rows. */
-async function* takeSelected(
-  source: FragmentSource,
-  plan: RowsPlan,
-  { fragment, rows }: Selection,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<BatchRows> {
-  const stored = await openFragment(source, fragment, plan.leaves);
-  for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
-    const some = rows.slice(start, start + TAKEN_ROWS);
-    const taken = await takeColumns(source, plan, stored, some, signal);
-    const columns = plan.hasBlobs ? await readBlobs(source, plan, taken) : taken.columns;
-    const addresses = rowAddresses({ fragmentId: fragment.id, start: 0, picked: some }, some.length);
-    yield { columns: [...columns, addresses], rowCount: some.length };
-  }
 }

@@ -1,6 +1,6 @@
 /** Finds the live rows of a filter by indexes, in covered fragments, one fragment after the other. */
 
-import { mapParallel } from "../../async/parallel.js";
+import { mapAhead, mapParallel } from "../../async/parallel.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -15,15 +15,24 @@ import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
 /** Segments searched concurrently. */
 const PARALLELISM = 4;
+/** Fraction of candidate rows from which on a fragment is scanned. */
+const SCANNED_PART = 1 / 8;
+/** Fragments looked up and read ahead. */
+const FRAGMENTS_AHEAD = 8;
 
 /** Candidate rows of a fragment. */
-export interface CandidateRows {
+interface CandidateRows {
   readonly fragment: DataFragment;
   /** Row offsets, ascending, without deleted rows; null for all rows. */
   readonly rows: Uint32Array | null;
   /** True if the filter selects all of them. */
   readonly isExact: boolean;
 }
+
+/** Consecutive fragments to scan, or rows of one fragment. */
+type FilterRows =
+  | { readonly kind: "scan"; readonly fragments: readonly DataFragment[] }
+  | { readonly kind: "rows"; readonly candidates: CandidateRows; readonly rows: Uint32Array };
 
 /** Facts about the version. */
 interface LookupInput {
@@ -83,13 +92,40 @@ export class IndexedRows {
     return new IndexedRows(byFragment);
   }
 
+  /** Yields the rows of all fragments in order, without empty fragments. */
+  async *parts(
+    source: FragmentSource,
+    fragments: readonly DataFragment[],
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<FilterRows> {
+    let scanned: DataFragment[] = [];
+    const candidatesIn = fragments.filter((fragment) => !this.#hasNone(fragment));
+    const ahead = mapAhead(candidatesIn, (fragment) => this.#rowsOf(source, fragment), {
+      weigh: () => 1,
+      maxWeight: FRAGMENTS_AHEAD,
+      ...(signal && { signal }),
+    });
+    for await (const candidates of ahead) {
+      const { fragment, rows, isExact } = candidates;
+      if (rows === null || (!isExact && rows.length >= fragment.physicalRows * SCANNED_PART)) {
+        scanned.push(fragment);
+        continue;
+      }
+      if (rows.length === 0) continue;
+      if (scanned.length > 0) yield { kind: "scan", fragments: scanned };
+      scanned = [];
+      yield { kind: "rows", candidates, rows };
+    }
+    if (scanned.length > 0) yield { kind: "scan", fragments: scanned };
+  }
+
   /** True if the fragment has no candidate rows. */
-  hasNone({ id }: DataFragment): boolean {
+  #hasNone({ id }: DataFragment): boolean {
     const rowSet = this.#byFragment.get(id);
     return rowSet !== undefined && !rowSet.isComplement && !rowSet.fragmentIds.has(id);
   }
 
-  async rowsOf(source: FragmentSource, fragment: DataFragment): Promise<CandidateRows> {
+  async #rowsOf(source: FragmentSource, fragment: DataFragment): Promise<CandidateRows> {
     const rowSet = this.#byFragment.get(fragment.id);
     if (rowSet === undefined) return { fragment, rows: null, isExact: false };
     const { ids, isComplement, isExact } = rowSet;

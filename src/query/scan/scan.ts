@@ -9,14 +9,19 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
 import { Arena } from "../../io/memory/arena.js";
+import { readBlobs } from "../../rows/blobValues.js";
 import type { RowSpan } from "../../rows/openColumns.js";
 import { type ReadOptions, readColumns } from "../../rows/readColumns.js";
+import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
 import { selectSpan } from "./fragmentRows.js";
 
 /** Number of fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
+
+/** Rows that are read at once if only some rows of a fragment are. */
+const TAKEN_ROWS = 32_768;
 
 /** Name of this use of memory. */
 const ADDRESSES = "row addresses";
@@ -144,6 +149,25 @@ export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   };
   const lazy = { kind: "computed", decode: () => pick(null), pick } as const;
   return lazyFixedColumn(lazy, ADDRESS_BYTES, rowCount, null);
+}
+
+/** Yields some rows of a fragment, ascending, by reading only these. */
+export async function* takenBatches(
+  source: FragmentSource,
+  plan: RowsPlan,
+  fragment: DataFragment,
+  rows: Uint32Array,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ScannedRows> {
+  const stored = await openFragment(source, fragment, plan.leaves);
+  for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
+    const picked = rows.slice(start, start + TAKEN_ROWS);
+    const rowCount = picked.length;
+    const places = { fragmentId: fragment.id, start: 0, picked };
+    const taken = await takeColumns(source, plan, stored, picked, signal);
+    const columns = plan.hasBlobs ? await readBlobs(source, plan, taken) : taken.columns;
+    yield { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
+  }
 }
 
 /** Yields the rows of a fragment at given physical offsets, ascending, which the batches all have. */

@@ -9,9 +9,17 @@ import { TextIndex } from "../../indexes/text/textIndex.js";
 import type { TableField } from "../../schema/schema.js";
 import { jointCoverageOf } from "../../table/commit/indexCoverage.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { noteUnread, openIndexSegment } from "../indexes/tableIndexes.js";
+import { noteUnread, openIndexSegment, type UsableIndex } from "../indexes/tableIndexes.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { wordIndexOn } from "./wordIndexes.js";
+
+/** Version and rows of a search. */
+export interface WordScope {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  readonly fields: readonly TableField[];
+  /** True to skip rows without coverage, even by an unreadable index. */
+  readonly isFast: boolean;
+}
 
 /** An open segment of a full-text index. */
 export interface OpenWordSegment {
@@ -34,29 +42,14 @@ export interface OpenWordIndex {
 }
 
 /** Opens the index of the column at a path. @throws CorruptFileError */
-export async function openWordIndex(
-  column: string,
-  {
-    version,
-    fields,
-    isFast,
-  }: {
-    readonly version: OpenVersion<ReaderEnvironment>;
-    readonly fields: readonly TableField[];
-    /** True to skip rows without coverage, even by an unreadable index. */
-    readonly isFast: boolean;
-  },
-): Promise<OpenWordIndex> {
+export async function openWordIndex(column: string, scope: WordScope): Promise<OpenWordIndex> {
+  const { version, fields, isFast } = scope;
   const { path, index, unread } = wordIndexOn(column, version, fields);
   noteUnread(version.table, unread);
   const segments: OpenWordSegment[] = [];
+  const { environment } = version.table;
   for (const segment of index?.segments ?? []) {
-    const open = await openIndexSegment(
-      version,
-      version.table.environment,
-      index as NonNullable<typeof index>,
-      segment,
-    );
+    const open = await openIndexSegment(version, environment, index as UsableIndex, segment);
     if (open instanceof TextIndex) segments.push({ index: open, covered: segment.covered });
   }
   const entries = [

@@ -19,16 +19,13 @@ import { scoreDocuments } from "../../indexes/text/scoreDocuments.js";
 import { scoreFloor } from "../../indexes/text/scoreFloor.js";
 import type { TextPartition } from "../../indexes/text/textPartition.js";
 import { STREAMED } from "../../rows/readAhead.js";
-import type { TableField } from "../../schema/schema.js";
-import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { ColumnReads } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { addressOf } from "../columns/rowAddresses.js";
-import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, LiveRows, type SearchedRows } from "../scan/liveRows.js";
 import { physicalRow, scanColumns } from "../scan/scan.js";
 import { FlatTexts } from "./flatTexts.js";
-import { type OpenWordSegment, openWordIndex } from "./openWordIndex.js";
+import { type OpenWordSegment, openWordIndex, type WordScope } from "./openWordIndex.js";
 import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
 import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
 
@@ -46,14 +43,10 @@ const LEAST_BOOST = 2 ** -64;
 const SLACK = 1 - 2 ** -40;
 
 /** Scope of a search. */
-export interface TextScope {
-  readonly version: OpenVersion<ReaderEnvironment>;
-  readonly fields: readonly TableField[];
+export interface TextScope extends WordScope {
   readonly source: FragmentSource;
   /** Rows that may match; null for all. */
   readonly selection: SearchedRows | null;
-  /** True to return only rows with index coverage. */
-  readonly isFast: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -2,32 +2,25 @@
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { STREAMED } from "../../rows/readAhead.js";
-import type { TableField } from "../../schema/schema.js";
-import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { addressAt, addressWords } from "../columns/rowAddresses.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { Filter } from "../filter/filter.js";
 import { selectedRows } from "../filter/filteredRows.js";
-import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { isSelected, type SearchedRows } from "../scan/liveRows.js";
 import { bestForFilter, bestSelected } from "./bestSelected.js";
-import { openWordIndex } from "./openWordIndex.js";
+import { openWordIndex, type WordScope } from "./openWordIndex.js";
 import { RowScores } from "./rowScores.js";
 import { searchLeaf, type TextScope } from "./textLeaf.js";
 import { columnsOf, type TextQuery } from "./textQuery.js";
 import { type RankedRows, slicedRows, TopScores, takenRows } from "./topScores.js";
 
-export interface TextSearchPlan {
-  readonly version: OpenVersion<ReaderEnvironment>;
-  readonly fields: readonly TableField[];
+export interface TextSearchPlan extends WordScope {
   readonly query: TextQuery;
   /** Filter of the rows; null for none. */
   readonly filter: Filter | null;
   /** True to filter before the search; else after it. */
   readonly isPrefiltered: boolean;
-  /** True to return only rows with index coverage. */
-  readonly isFast: boolean;
   /** True to return the matches in the texts. */
   readonly highlights: boolean;
 }

@@ -47,8 +47,13 @@ export async function* nearestRows(
   request: SearchRequest,
   most: number,
 ): AsyncGenerator<NearRows> {
-  if (areKept(request.search, most)) yield* fewNearest(source, request, most);
-  else yield* allByDistance(source, request, most);
+  if (!areKept(request.search, most)) {
+    yield* allByDistance(source, request, most);
+    return;
+  }
+  const nearest = Array.from({ length: resultCount(request.search) }, () => new NearestRows(most));
+  await offerRows(source, request, nearest);
+  for (const [query, collector] of nearest.entries()) yield { query, rows: collector.finish() };
 }
 
 /** Returns the number of results of a search. */
@@ -57,16 +62,6 @@ const resultCount = ({ column, queries }: VectorSearch): number => (column.isMul
 /** True if the rows of all vectors fit in memory; else each vector sorts on its own. */
 export const areKept = (search: VectorSearch, most: number): boolean =>
   most <= MAX_NEAREST && most * resultCount(search) <= MAX_KEPT;
-
-async function* fewNearest(
-  source: FragmentSource,
-  request: SearchRequest,
-  most: number,
-): AsyncGenerator<NearRows> {
-  const nearest = Array.from({ length: resultCount(request.search) }, () => new NearestRows(most));
-  await offerRows(source, request, nearest);
-  for (const [query, collector] of nearest.entries()) yield { query, rows: collector.finish() };
-}
 
 /** Offers rows to the collector of each vector: those of `batches`, by default all that are searched. */
 export async function offerRows(

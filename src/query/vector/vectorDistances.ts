@@ -1,6 +1,6 @@
 /** Distances between the rows of a batch and the vectors of a search. */
 
-import type { Column, FixedColumn, FixedSizeListColumn, Validity } from "../../arrow/columns/column.js";
+import type { Column, FixedColumn, FixedSizeListColumn } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
@@ -70,7 +70,10 @@ async function measureVectors(
     const values = items.values.subarray(start * rowBytes, (start + count) * rowBytes);
     fillDistances(item, metric, queries, values, distances);
     for (const [query, queryDistances] of distances.entries()) {
-      markMissing(queryDistances, start, vectors.validity, items.validity, dimension);
+      if (vectors.validity !== null || items.validity !== null) {
+        for (let row = 0; row < count; row++)
+          if (!isWhole(vectors, start + row)) queryDistances[row] = Number.NaN;
+      }
       take(query, start, queryDistances);
     }
     await yieldToEventLoop();
@@ -82,32 +85,12 @@ export function itemsOf({ items }: FixedSizeListColumn): FixedColumn {
   throw new InternalError(`the values of vectors are in a column of kind ${items.kind}`);
 }
 
-/** Marks rows without a vector, or with a null in it, by NaN. */
-function markMissing(
-  distances: Float32Array,
-  firstRow: number,
-  validity: Validity | null,
-  ofItems: Validity | null,
-  dimension: number,
-): void {
-  if (validity === null && ofItems === null) return;
-  for (let row = 0; row < distances.length; row++) {
-    if (isWhole(firstRow + row, validity, ofItems, dimension)) continue;
-    distances[row] = Number.NaN;
-  }
-}
-
 /** True if a row has a vector without nulls. */
-export function isWhole(
-  row: number,
-  validity: Validity | null,
-  ofItems: Validity | null,
-  dimension: number,
-): boolean {
+export function isWhole({ validity, items, dimension }: FixedSizeListColumn, row: number): boolean {
   if (!isValid(validity, row)) return false;
-  if (ofItems === null) return true;
+  if (items.validity === null) return true;
   for (let index = row * dimension; index < (row + 1) * dimension; index++) {
-    if (!isValid(ofItems, index)) return false;
+    if (!isValid(items.validity, index)) return false;
   }
   return true;
 }

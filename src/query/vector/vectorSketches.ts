@@ -113,7 +113,7 @@ async function makeSketch(
       for (let start = 0; start < vectors.length; start += maker.pieceRows) {
         const end = Math.min(vectors.length, start + maker.pieceRows);
         const bytes = alignedBytes(items.values.subarray(start * rowBytes, end * rowBytes), items.byteWidth);
-        const isMissing = (row: number) => !isWhole(start + row, vectors.validity, items.validity, dimension);
+        const isMissing = (row: number) => !isWhole(vectors, start + row);
         maker.put(numbersIn(item, bytes) as Float32Array, isMissing);
         await yieldToEventLoop();
       }
