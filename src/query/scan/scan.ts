@@ -135,7 +135,7 @@ async function* wantedFragments(source: FragmentSource, request: RowsRequest) {
 }
 
 /** Makes row addresses: fragment id high, physical offset low. Lazy, as most filters never read them. */
-export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
+function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   const pick = (rows: Uint32Array | null): Uint8Array => {
     const { fragmentId } = places;
     const offsets =
