@@ -43,10 +43,10 @@ export class SearchableRows {
       address[1] = high;
       return covered.has(high) && this.#isSearched(high, low);
     }
-    const place = this.#runs.find(high * WORD + low, this.#isSearched);
-    if (place < 0) return false;
-    address[1] = Math.floor(place / WORD);
-    address[0] = place - address[1] * WORD;
+    const packed = this.#runs.find(high * WORD + low, this.#isSearched);
+    if (packed < 0) return false;
+    address[1] = Math.floor(packed / WORD);
+    address[0] = packed - address[1] * WORD;
     return covered.has(address[1]);
   }
 
