@@ -115,7 +115,8 @@ export function binaryColumn(values: readonly Uint8Array[]): VariableColumn {
 /** Returns the values of a binary column. */
 export function byteValues(column: Column, start = 0, end = column.length): Uint8Array[] {
   if (column.kind === "null" && column.length === 0) return [];
-  if (column.kind !== "variable") throw new InternalError(`bytes in a column of kind ${column.kind}`);
+  if (column.kind !== "variable")
+    throw new InternalError(`a column of kind ${column.kind} cannot hold bytes`);
   const { offsets, bytes } = column;
   return Array.from({ length: end - start }, (_, index) =>
     bytes.subarray(Number(offsets[start + index]), Number(offsets[start + index + 1])),

@@ -129,7 +129,7 @@ export async function readJob(
   if (bytes === null) return null;
   const record = decodeRecord(bytes);
   if (record === null || !jobId.startsWith(idPrefix(record))) {
-    throw new CorruptFileError(path, 0, "it is no record of a job that this release knows");
+    throw new CorruptFileError(path, 0, "it is not a record of a job that this release knows");
   }
   const look = async () => {
     // Read the owner first: a run writes its outcome before it releases the lock.
@@ -171,7 +171,7 @@ async function readFile(disk: Disk, path: string, maxBytes: number): Promise<Uin
     return await disk.readFile(path, maxBytes);
   } catch (cause) {
     if (codeOf(cause) !== "EISDIR" && codeOf(cause) !== "ENOTDIR") throw cause;
-    throw new CorruptFileError(path, 0, "it is no file", { cause });
+    throw new CorruptFileError(path, 0, "it is not a file", { cause });
   }
 }
 

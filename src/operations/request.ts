@@ -246,7 +246,7 @@ export function optionalProperties(value: unknown): Readonly<Record<string, stri
   let length = 0;
   for (const [key, entry] of Object.entries(properties ?? {})) length += key.length + entry.length;
   if (length <= MAX_PROPERTIES_LENGTH) return properties;
-  throw new InvalidInputError(`properties: at most ${MAX_PROPERTIES_LENGTH} characters in all`);
+  throw new InvalidInputError(`properties: must have at most ${MAX_PROPERTIES_LENGTH} characters in all`);
 }
 
 /** Returns the schema of rows that are plain objects. */

@@ -104,7 +104,8 @@ export class BatchAssembler {
     pool?: WorkerPool,
   ) {
     // Threads decode whole pages; reused memory holds one window of a page.
-    if (reused !== null && pool !== undefined) throw new InternalError("reused memory and threads at once");
+    if (reused !== null && pool !== undefined)
+      throw new InternalError("a batch in reused memory cannot go to threads");
     this.#reused = reused;
     this.#pool = pool;
     this.span = span;

@@ -164,7 +164,11 @@ async function readValues(
     await handles.withHandle(path, async (handle) => {
       // No two values share bytes. A total of more bytes than the file has means damage.
       if (byteLength > handle.size) {
-        throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
+        throw new CorruptFileError(
+          path,
+          0,
+          `${byteLength} bytes of blobs exceed the file of ${handle.size} bytes`,
+        );
       }
       const read = await readRanges(handle, ranges);
       await verifyBlobs(handles, file, { path, sideFile, ranges }, read);

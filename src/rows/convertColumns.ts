@@ -94,7 +94,7 @@ function convert(
 /** Makes structs whose first member holds the values and whose other members are null. */
 function wrapped(leaf: LeafColumn, layout: LeafLayout): Column {
   if (layout.kind !== "packedStruct" || leaf.kind !== "variable") {
-    throw new InternalError(`values of kind ${leaf.kind} for structs of kind ${layout.kind}`);
+    throw new InternalError(`structs of layout ${layout.kind} got values of kind ${leaf.kind}`);
   }
   const { length, validity } = leaf;
   const others = layout.children.slice(1).map((member) => nullColumn(member.layout, length));

@@ -175,7 +175,8 @@ function structToStruct(from: LogicalField, to: LogicalField, path: string): Cas
     casts.push(cast);
   }
   return (column) => {
-    if (column.kind !== "struct") throw new InternalError(`a struct in a column of kind ${column.kind}`);
+    if (column.kind !== "struct")
+      throw new InternalError(`a column of kind ${column.kind} cannot hold a struct`);
     return { ...column, children: column.children.map((child, index) => casts[index](child)) };
   };
 }
@@ -186,7 +187,8 @@ function typeCast(from: LogicalType, to: LogicalType, path: string): Cast | null
   if ((to.kind === "string" || to.kind === "binary") && from.kind === to.kind) {
     const bits = offsetBits(to);
     return (column) => {
-      if (column.kind !== "variable") throw new InternalError(`text in a column of kind ${column.kind}`);
+      if (column.kind !== "variable")
+        throw new InternalError(`a column of kind ${column.kind} cannot hold text`);
       const first = Number(column.offsets[0]);
       const bytes = column.bytes.subarray(first, Number(column.offsets[column.length]));
       return { ...column, bytes, offsets: offsetsOf(column.offsets, bits, path) };
@@ -216,7 +218,7 @@ function dictionaryCast(from: LogicalType, to: DictionaryType, path: string): Ca
   return (column) => {
     const plain = values(column);
     if (plain.kind !== "variable" && plain.kind !== "fixed") {
-      throw new InternalError(`values of a dictionary in a column of kind ${plain.kind}`);
+      throw new InternalError(`a column of kind ${plain.kind} cannot be a dictionary`);
     }
     const dictionary = encodeDictionary(plain, to.indices.bits / 8);
     if (dictionary !== null) return dictionary;

@@ -75,7 +75,8 @@ export function numberCast(
   const read = reader(from);
   const write = writer(to, refuse);
   return (column) => {
-    if (column.kind !== "fixed") throw new InternalError(`a number in a column of kind ${column.kind}`);
+    if (column.kind !== "fixed")
+      throw new InternalError(`a column of kind ${column.kind} cannot hold a number`);
     const { length, validity } = column;
     const values = read(column);
     const { bytes, set } = write(length);
@@ -218,7 +219,7 @@ function arrayOf(type: Exclude<NumberType, { kind: "decimal" }>): NumberArrayCon
   const signed = type.kind === "ticks" || (type.kind === "integer" && type.signed);
   const arrays = signed ? SIGNED_ARRAYS : type.kind === "float" ? FLOAT_ARRAYS : UNSIGNED_ARRAYS;
   const arrayClass = arrays[type.bytes];
-  if (arrayClass === undefined) throw new InternalError(`a number of ${type.bytes} bytes`);
+  if (arrayClass === undefined) throw new InternalError(`numbers of ${type.bytes} bytes are unknown`);
   return arrayClass as unknown as NumberArrayConstructor;
 }
 

@@ -255,6 +255,8 @@ function metadataBytes(schema: Schema): Map<string, Uint8Array> {
 /** Returns the result of an insert that can't be null. */
 export function requireInserted(inserted: InsertedRows | null): InsertedRows {
   if (inserted === null)
-    throw new InternalError("an insert that appends to what others create came to nothing");
+    throw new InternalError(
+      "the insert lost every race against writers that create and drop the table; please retry",
+    );
   return inserted;
 }

@@ -44,7 +44,7 @@ class BlockWriter {
   readonly pieces: Uint8Array[] = [];
 
   column(column: Column): void {
-    if (column.kind === "dictionary") throw new InternalError("a dictionary in a block of columns");
+    if (column.kind === "dictionary") throw new InternalError("a block of columns cannot hold a dictionary");
     this.numbers.push(KINDS.indexOf(column.kind), column.length);
     this.#validity(column.validity, column.length);
     switch (column.kind) {

@@ -118,7 +118,7 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
   const { length, dictionary } = column;
   if (dictionary.length === 0) {
     if (length > (column.validity?.nullCount ?? 0)) {
-      throw new InvalidInputError("an index into a dictionary without values");
+      throw new InvalidInputError("an index points into a dictionary without values");
     }
     const layout: Layout =
       dictionary.kind === "fixed"

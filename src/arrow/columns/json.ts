@@ -49,7 +49,7 @@ const notJson = (path: string, row: number) => (reason: string) =>
   new InvalidInputError(`column ${path}: value ${row} of a batch is not valid JSON: ${reason}`);
 
 function requireVariable(leaf: LeafColumn): VariableColumn {
-  if (leaf.kind !== "variable") throw new InternalError(`JSON in a column of kind ${leaf.kind}`);
+  if (leaf.kind !== "variable") throw new InternalError(`a column of kind ${leaf.kind} cannot hold JSON`);
   return leaf;
 }
 

@@ -8,7 +8,7 @@ import { validityFrom } from "./validity.js";
 export function sliceColumn<C extends Column>(column: C, start: number, length: number): C;
 export function sliceColumn(column: Column, start: number, length: number): Column {
   if (start < 0 || length < 0 || start + length > column.length) {
-    throw new RangeError(`values ${start} to ${start + length} of a column of ${column.length}`);
+    throw new RangeError(`a column of ${column.length} values has no values ${start} to ${start + length}`);
   }
   if (length === column.length) return column;
   const validity =

@@ -97,7 +97,7 @@ export function* columnFromDataInSteps(
 ): Steps<Column> {
   const { length } = data;
   if (!Number.isSafeInteger(length) || length < 0)
-    throw new InvalidInputError(`a column of length ${length}`);
+    throw new InvalidInputError(`a column claims a length of ${length}`);
   if (length === 0) return nullColumn(layout, 0);
   if (layout.kind === "null") return { kind: "null", length, validity: null };
   const validity = validityOf(data);

@@ -207,7 +207,7 @@ function rowCounter({ maxRows = Number.POSITIVE_INFINITY }: InputBounds): (rowCo
   let total = 0;
   return (rowCount) => {
     total += rowCount;
-    if (total > maxRows) throw new InvalidInputError(`more than ${maxRows} rows`);
+    if (total > maxRows) throw new InvalidInputError(`the input has more than ${maxRows} rows`);
   };
 }
 
@@ -265,7 +265,7 @@ class Conversion {
     this.#checkSchema(batch.schema);
     const { children, length: rowCount } = batch.data;
     if (!Number.isSafeInteger(rowCount) || rowCount < 0)
-      throw new InvalidInputError(`a batch of ${rowCount} rows`);
+      throw new InvalidInputError(`a batch claims ${rowCount} rows`);
     const { maxBatchBytes = Number.POSITIVE_INFINITY } = this.#bounds;
     this.#count(rowCount);
     const columns: Column[] = [];

@@ -169,7 +169,7 @@ function numbersOf(column: FixedColumn, type: DataType): NumberArray {
   const { buffer, byteOffset } = alignedBytes(column.values, byteWidth);
   const kind = typeId === Type.Float ? "float" : isSigned ? "signed" : "unsigned";
   const Numbers = NUMBER_ARRAYS[kind][byteWidth];
-  if (Numbers === undefined) throw new InternalError(`numbers of ${byteWidth} bytes`);
+  if (Numbers === undefined) throw new InternalError(`numbers of ${byteWidth} bytes are unknown`);
   return new Numbers(buffer, byteOffset, length);
 }
 

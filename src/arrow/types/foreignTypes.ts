@@ -129,7 +129,7 @@ export function adoptType(foreign: ForeignType, path?: string): DataType {
 
 function adoptChild(foreign: ForeignType, path?: string): Field {
   const child = foreign.children?.[0];
-  if (child === undefined || child === null) throw new InvalidInputError("a list type without an item type");
+  if (child === undefined || child === null) throw new InvalidInputError("the list type has no item type");
   return adoptField(child, path);
 }
 

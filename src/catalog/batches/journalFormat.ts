@@ -106,7 +106,7 @@ export function decodeJournal(bytes: Uint8Array): DecodedJournal {
     if (Number.isSafeInteger(format) && Number(format) > FORMAT) {
       return { kind: "later", names, reason: `format ${format}` };
     }
-    if (format !== FORMAT || !Array.isArray(steps)) throw new TypeError("unknown format");
+    if (format !== FORMAT || !Array.isArray(steps)) throw new TypeError("the format is unknown");
     return { kind: "steps", steps: steps.map(checkStep) };
   } catch (cause) {
     return { kind: "damaged", names, cause };
@@ -198,7 +198,7 @@ function checkStep(step: unknown): BatchStep {
       requireOptional("identity", isTableIdentity);
       break;
     default:
-      throw new TypeError("unknown kind");
+      throw new TypeError("the kind is unknown");
   }
   return step as unknown as BatchStep;
 }

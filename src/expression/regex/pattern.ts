@@ -93,7 +93,7 @@ class PatternParser {
 
   constructor(text: string, flags: string) {
     if (text.length > MAX_LENGTH) {
-      throw new InvalidInputError(`regular expression: longer than ${MAX_LENGTH} characters`);
+      throw new InvalidInputError(`regular expression: it is longer than ${MAX_LENGTH} characters`);
     }
     this.#characters = Array.from(text);
     this.#flags = new Set();

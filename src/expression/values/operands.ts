@@ -37,7 +37,7 @@ export type NumberLane = Int32Array | Uint32Array | Float32Array | Float64Array;
 
 /** Reads integers of up to 32 bits, floats, days and times of 32 bits. */
 export function numbersOf({ column }: Operand, type: ValueType): NumberLane {
-  if (column.kind !== "fixed") throw new InternalError(`numbers in a column of kind ${column.kind}`);
+  if (column.kind !== "fixed") throw new InternalError(`a column of kind ${column.kind} cannot hold numbers`);
   const { values, byteWidth, length } = column;
   const bytes = alignedBytes(values, byteWidth);
   const { buffer, byteOffset } = bytes;
@@ -64,12 +64,12 @@ export function numbersOf({ column }: Operand, type: ValueType): NumberLane {
         ? new Int32Array(buffer, byteOffset, length)
         : new Uint32Array(buffer, byteOffset, length);
   }
-  throw new InternalError(`numbers of ${byteWidth} bytes`);
+  throw new InternalError(`numbers of ${byteWidth} bytes are unknown`);
 }
 
 /** Reads values of 8 bytes or more as words, the least significant first. */
 export function wordLane({ column }: Operand): Int32Array {
-  if (column.kind !== "fixed") throw new InternalError(`words in a column of kind ${column.kind}`);
+  if (column.kind !== "fixed") throw new InternalError(`a column of kind ${column.kind} cannot hold words`);
   const bytes = alignedBytes(column.values, 4);
   return new Int32Array(bytes.buffer, bytes.byteOffset, (column.length * column.byteWidth) >> 2);
 }
@@ -86,7 +86,7 @@ export function byteLane({ column }: Operand): ByteLane {
     for (let row = 1; row < offsets.length; row++) offsets[row] = row * column.byteWidth;
     return { bytes: column.values, offsets };
   }
-  if (column.kind !== "variable") throw new InternalError(`text in a column of kind ${column.kind}`);
+  if (column.kind !== "variable") throw new InternalError(`a column of kind ${column.kind} cannot hold text`);
   return { bytes: column.bytes, offsets: narrowOffsets(column.offsets) };
 }
 
@@ -100,7 +100,7 @@ export function narrowOffsets(offsets: Int32Array | BigInt64Array): Int32Array |
 
 /** Returns the bits of booleans from bit 0 on; those of a constant are repeated `length` times. */
 export function bitsOf({ column, step }: Operand, length: number): Uint8Array {
-  if (column.kind !== "bits") throw new InternalError(`booleans in a column of kind ${column.kind}`);
+  if (column.kind !== "bits") throw new InternalError(`a column of kind ${column.kind} cannot hold booleans`);
   if (step === 1) return shiftBits(column.bits, column.bitOffset, 0, length);
   const isTrue = isSet({ bytes: column.bits, bitOffset: column.bitOffset, nullCount: 0 }, 0);
   return new Uint8Array((length + 7) >>> 3).fill(isTrue ? 0xff : 0);

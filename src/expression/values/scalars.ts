@@ -46,7 +46,8 @@ function valueReader(operand: Operand, type: ValueType): (index: number) => Scal
     case "other":
       return () => null;
     case "bool": {
-      if (column.kind !== "bits") throw new InternalError(`booleans in a column of kind ${column.kind}`);
+      if (column.kind !== "bits")
+        throw new InternalError(`a column of kind ${column.kind} cannot hold booleans`);
       const { bits, bitOffset } = column;
       return (index) => isValid({ bytes: bits, bitOffset, nullCount: 1 }, index);
     }
@@ -69,7 +70,7 @@ function valueReader(operand: Operand, type: ValueType): (index: number) => Scal
     }
     case "struct": {
       if (column.kind !== "struct" && column.kind !== "packedStruct") {
-        throw new InternalError(`a struct in a column of kind ${column.kind}`);
+        throw new InternalError(`a column of kind ${column.kind} cannot hold a struct`);
       }
       const readers = column.children.map((child, member) =>
         scalarReader({ column: child, step: 1 }, type.members[member].type),
@@ -111,7 +112,7 @@ export function listLane({ column }: Operand): ListLane {
       return { items: column.items, offsets };
     }
   }
-  throw new InternalError(`lists in a column of kind ${column.kind}`);
+  throw new InternalError(`a column of kind ${column.kind} cannot hold lists`);
 }
 
 /** Values per step, and units of their texts. */

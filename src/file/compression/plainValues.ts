@@ -22,7 +22,8 @@ export function plainValues(column: VariableColumn, marks: Uint16Array | null): 
   const { length } = column;
   const first = Number(column.offsets[0]);
   const last = Number(column.offsets[length]);
-  if (last - first > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
+  if (last - first > MAXIMUM_POSITION)
+    throw new UnsupportedError("one page cannot hold more than 2 GiB of values");
   const bytes = column.bytes.subarray(first, last);
   const offsets = new Int32Array(length + 1);
   if (areNarrow(column.offsets)) {

@@ -132,7 +132,8 @@ export class BlobChecksums {
       const value = values[index];
       if (value.length === 0) continue;
       const slot = indexOf(expected, sideFile, byteOffset);
-      if (slot < 0) throw new CorruptFileError(path, byteOffset, "a blob without a checksum among others");
+      if (slot < 0)
+        throw new CorruptFileError(path, byteOffset, "a blob has no checksum, and others have one");
       if (crc32(value) !== expected.checksums[slot]) {
         throw new CorruptFileError(path, byteOffset, `blob of ${value.length} bytes fails its checksum`);
       }
@@ -167,7 +168,11 @@ function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Valu
   const count = view.getUint32(12, true);
   const valueBytes = VALUE_BYTES + (format === FORMAT ? 0 : SIDE_FILE_BYTES);
   if (HEADER_BYTES + valueBytes * count !== end) {
-    throw new CorruptFileError(path, byteOffset + 12, `checksums of ${count} blobs in ${bytes.length} bytes`);
+    throw new CorruptFileError(
+      path,
+      byteOffset + 12,
+      `${bytes.length} bytes cannot hold the checksums of ${count} blobs`,
+    );
   }
   let offset = HEADER_BYTES;
   const take = (): number => {

@@ -237,7 +237,7 @@ export class BlockChecks {
    */
   verify(bytes: Uint8Array, start: number, path: string): void {
     const checksums = this.#checksums;
-    if (checksums === null) throw new InternalError(`${path}: blocks without their checksums`);
+    if (checksums === null) throw new InternalError(`${path}: blocks have no checksums`);
     const { byteOffset, length } = this.buffer;
     const end = start + bytes.length;
     for (let block = Math.ceil((start - byteOffset) / this.#blockBytes); block < checksums.length; block++) {

@@ -89,7 +89,8 @@ export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number):
     }
     return { byteOffset, length };
   };
-  if (globalBufferCount === 0) throw new CorruptFileError(path, start + 24, "no schema descriptor");
+  if (globalBufferCount === 0)
+    throw new CorruptFileError(path, start + 24, "the file has no schema descriptor");
   return {
     version,
     columnTable: table(8, columnCount, "column table"),

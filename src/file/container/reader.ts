@@ -111,11 +111,15 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const checksums = await readChecksums(tail, descriptor, footer, tables, path);
   const hasGlobals = checksums !== null && checksums.globalCount > 0;
   if (hasGlobals && checksums.globalCount !== globalBuffers.length - 1) {
-    throw new CorruptFileError(path, byteOffset, "checksums of another number of global buffers");
+    throw new CorruptFileError(
+      path,
+      byteOffset,
+      "the number of checksums differs from the number of global buffers",
+    );
   }
   const blobBuffer = checksums === null || hasGlobals ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
   const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
-  if (descriptor.schema === undefined) throw new CorruptFileError(path, byteOffset, "no schema");
+  if (descriptor.schema === undefined) throw new CorruptFileError(path, byteOffset, "the file has no schema");
   const rowCount = descriptor.length;
   const columns = metadataRanges.map(({ byteOffset }, index) =>
     lazyColumn(isKept ? sections[index + 1] : sections[index + 1].slice(), {
@@ -186,7 +190,7 @@ async function readTables(
   const metadataRanges = decodeTable(columnBytes, path, columnTable.byteOffset, fileSize);
   const metadataBytes = metadataRanges.reduce((sum, { length }) => sum + length, globalBuffers[0].length);
   if (metadataBytes > fileSize) {
-    throw new CorruptFileError(path, columnTable.byteOffset, "column metadata longer than the file");
+    throw new CorruptFileError(path, columnTable.byteOffset, "the column metadata is longer than the file");
   }
   return { globalBuffers, metadataRanges, metadataBytes };
 }

@@ -180,7 +180,7 @@ function numbersOf(offsets: Int32Array | BigInt64Array): Int32Array {
   const numbers = new Int32Array(offsets.length);
   for (let index = 0; index < numbers.length; index++) {
     if (words[2 * index + 1] !== 0 || words[2 * index] < 0) {
-      throw new UnsupportedError("more than 2^31 items in the lists of one batch");
+      throw new UnsupportedError("the lists of one batch cannot hold more than 2^31 items");
     }
     numbers[index] = words[2 * index];
   }

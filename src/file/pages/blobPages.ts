@@ -35,7 +35,7 @@ export function visibleLeaf(spine: Column): {
       break;
     }
   }
-  if (node.kind === "sizedList") throw new InternalError("blobs in lists of a fixed number");
+  if (node.kind === "sizedList") throw new InternalError("lists of a fixed size cannot hold blobs");
   const flags = visible;
   return { leaf: node, isVisible: (index) => flags === null || flags[index] === 1 };
 }
@@ -80,7 +80,8 @@ export function encodeBlobs(
     layout.kind === "list" || layout.kind === "struct"
       ? shredColumn(layout, joined, column)
       : { values: joined, levels: leafLevels(slotLevels(joined), rowCount) };
-  if (values.kind !== "fixed") throw new InternalError(`descriptors of kind ${values.kind}`);
+  if (values.kind !== "fixed")
+    throw new InternalError(`descriptors of blobs have the unknown kind ${values.kind}`);
   const descriptors = values.values.slice(0, values.length * DESCRIPTOR_BYTES);
   const { definition } = levels;
   for (let event = 0; definition !== null && event < definition.length; event++) {

@@ -192,7 +192,8 @@ function rowOffsets(parts: readonly PackedPart[], count: number, definition: Uin
     if (definition === null || definition[row] === 0) {
       end += fixedBytes;
       for (const part of variable) end += part.offsets[row + 1] - part.offsets[row];
-      if (end > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
+      if (end > MAXIMUM_POSITION)
+        throw new UnsupportedError("one page cannot hold more than 2 GiB of values");
     }
     offsets[row + 1] = end;
   }

@@ -183,7 +183,8 @@ export function compressEach({ offsets, bytes }: PlainValues, { compress }: Comp
       const part = compress(bytes.subarray(offsets[index - 1], offsets[index]));
       parts.push(part);
       position += part.length;
-      if (position > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
+      if (position > MAXIMUM_POSITION)
+        throw new UnsupportedError("one page cannot hold more than 2 GiB of values");
     }
     positions[index] = position;
   }

@@ -44,7 +44,8 @@ export function encodeDescriptorPage(
   rowCount: number,
 ): EncodedPage {
   const column = concatColumns(columns);
-  if (column.kind !== "fixed") throw new InternalError(`descriptors of blobs of layout ${layout.kind}`);
+  if (column.kind !== "fixed")
+    throw new InternalError(`descriptors of blobs have the unknown layout ${layout.kind}`);
   const descriptors = column.values.slice(0, rowCount * DESCRIPTOR_BYTES);
   for (let row = 0; row < rowCount; row++) {
     if (!isValid(column.validity, row)) setDescriptor(descriptors, row, NULL_POSITION, 0);

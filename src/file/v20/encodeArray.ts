@@ -104,7 +104,7 @@ function encodeArray(
     case "list":
     case "sizedList":
     case "struct":
-      throw new InternalError(`a column of kind ${column.kind} for a leaf of layout ${layout.kind}`);
+      throw new InternalError(`a leaf of layout ${layout.kind} got a column of kind ${column.kind}`);
   }
 }
 
@@ -211,7 +211,7 @@ function describeMember(
     }
     case "bits":
     case "variable":
-      throw new InternalError(`a member of layout ${layout.kind} in a packed struct of version 2.0`);
+      throw new InternalError(`a packed struct of version 2.0 cannot have a member of layout ${layout.kind}`);
   }
 }
 

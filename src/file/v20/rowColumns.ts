@@ -122,7 +122,7 @@ function nestedColumn(file: DataFileMetadata, columnIndex: number, isList: boole
       page.layout.array.struct === undefined &&
       page.rowCount > Math.max(MAXIMUM_BYTELESS_VALUES, byteCount * VALUES_PER_BYTE)
     ) {
-      throw new UnsupportedError(`${file.path}: a page of ${page.rowCount} values in ${byteCount} bytes`);
+      throw new UnsupportedError(`${file.path}: a page claims ${page.rowCount} values in ${byteCount} bytes`);
     }
     if (itemStarts === null) continue;
     const { itemCount } = listOf(page.layout.array, { path: file.path, byteOffset: 0 });
@@ -173,7 +173,7 @@ function arraysOf(
     throw corrupt(file, `lists of ${itemEnd} items with a column of ${inner.valueCount}`);
   }
   if (itemEnd - itemStart > MAXIMUM_POSITION) {
-    throw new UnsupportedError(`${file.path}: a page of lists of ${itemEnd - itemStart} items`);
+    throw new UnsupportedError(`${file.path}: a page claims lists of ${itemEnd - itemStart} items`);
   }
   const items = arraysOf(file, columns, depth + 1, spanOf(inner.pages, itemStart, itemEnd), take);
   return { pages, skip, count, items };

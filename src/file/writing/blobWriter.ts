@@ -72,7 +72,7 @@ export class BlobWriter {
   }
 
   async #placeInFile(leaf: LeafColumn, isVisible: (index: number) => boolean): Promise<FixedColumn> {
-    if (leaf.kind !== "variable") throw new InternalError(`blobs in a column of kind ${leaf.kind}`);
+    if (leaf.kind !== "variable") throw new InternalError(`a column of kind ${leaf.kind} cannot hold blobs`);
     const { length, validity } = leaf;
     const descriptors = new Uint8Array(length * DESCRIPTOR_LAYOUT.byteWidth);
     for (let index = 0; index < length; index++) {
@@ -89,7 +89,8 @@ export class BlobWriter {
     placement: SizePlacement,
     path: string,
   ): Promise<PackedStructColumn> {
-    if (leaf.kind !== "packedStruct") throw new InternalError(`blobs in a column of kind ${leaf.kind}`);
+    if (leaf.kind !== "packedStruct")
+      throw new InternalError(`a column of kind ${leaf.kind} cannot hold blobs`);
     const { length, validity, children } = leaf;
     const rows = new DescriptorRows(length);
     for (let index = 0; index < length; index++) {
@@ -120,7 +121,7 @@ export class BlobWriter {
 
 /** Returns the value in a struct of data, URI and maybe the range within the file of the URI. */
 function dataAt([data, uri, ...range]: readonly LeafColumn[], index: number, path: string): Uint8Array {
-  if (data.kind !== "variable") throw new InternalError(`values of blobs of kind ${data.kind}`);
+  if (data.kind !== "variable") throw new InternalError(`a column of kind ${data.kind} cannot hold blobs`);
   const has = (member: LeafColumn): boolean => isValid(member.validity, index);
   if (has(data) === has(uri)) {
     const which = has(data) ? "both" : "neither";

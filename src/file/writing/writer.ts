@@ -171,10 +171,10 @@ export class DataFileWriter {
   async write(columns: readonly Column[], rowCount: number, isTransient = false): Promise<void> {
     if (rowCount === 0) return;
     if (columns.length !== this.#columns.length) {
-      throw new InternalError(`${columns.length} columns for a file of ${this.#columns.length}`);
+      throw new InternalError(`the file has ${this.#columns.length} columns and got ${columns.length}`);
     }
     if (this.#rowCount + rowCount > MAX_BARE_FILE_ROWS) {
-      throw new InternalError(`more than ${MAX_BARE_FILE_ROWS} rows for one data file`);
+      throw new InternalError(`a data file cannot hold more than ${MAX_BARE_FILE_ROWS} rows`);
     }
     this.#rowCount += rowCount;
     for (const [index, incoming] of columns.entries()) {

@@ -86,7 +86,7 @@ async function* itemRows(rows: RowStream, nulls: RowIdsBuilder): RowStream {
       nulls.add(words, 0, rowCount);
       continue;
     }
-    if (values.kind !== "list") throw new InternalError(`lists in a column of kind ${values.kind}`);
+    if (values.kind !== "list") throw new InternalError(`a column of kind ${values.kind} cannot hold lists`);
     for (let row = 0; values.validity !== null && row < rowCount; row++) {
       if (!isValid(values.validity, row)) nulls.add(words, row, row + 1);
     }

@@ -68,7 +68,7 @@ async function* trigramRows(rows: RowStream): RowStream {
   for await (const { values, ids, rowCount } of rows) {
     const words = integerWords(ids, "rows of an index");
     if (values.kind !== "null" && values.kind !== "variable")
-      throw new InternalError(`text in a column of kind ${values.kind}`);
+      throw new InternalError(`a column of kind ${values.kind} cannot hold text`);
     for (let row = 0; row < rowCount; row++) {
       const add = (token: number): void => pairs.add(token, words[2 * row], words[2 * row + 1]);
       if (values.kind === "null" || !isValid(values.validity, row)) add(NULL_TOKEN);

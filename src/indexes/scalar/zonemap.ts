@@ -304,7 +304,7 @@ function signOfNaN(type: LogicalType, values: OrderedValues, row: number): -1 | 
     if ((values.numbers[row] & values.magnitude) <= infinity) return 0;
     return values.numbers[row] < 0 ? -1 : 1;
   }
-  if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
+  if (values.kind !== "words") throw new InternalError(`a column of kind ${values.kind} cannot hold floats`);
   const high = values.words[2 * row + 1];
   const magnitude = high & 0x7fff_ffff;
   if (magnitude < 0x7ff0_0000 || (magnitude === 0x7ff0_0000 && values.words[2 * row] === 0)) return 0;
@@ -333,7 +333,7 @@ function widenedZeros(type: LogicalType, values: OrderedValues, are: "least" | "
     const numbers = values.numbers.map((number) => ((number & values.magnitude) === 0 ? zero : number));
     return { ...values, numbers: numbers as Int16Array | Int32Array };
   }
-  if (values.kind !== "words") throw new InternalError(`floats of kind ${values.kind}`);
+  if (values.kind !== "words") throw new InternalError(`a column of kind ${values.kind} cannot hold floats`);
   const words = values.words.slice();
   for (let index = 0; index < words.length; index += 2) {
     if (words[index] !== 0 || (words[index + 1] & 0x7fff_ffff) !== 0) continue;

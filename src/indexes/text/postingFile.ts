@@ -115,7 +115,8 @@ function positionsOf(
 }
 
 function listsOf(column: Column, path: string): { items: Column; start: number; end: number }[] {
-  if (column.kind !== "list") throw new InternalError(`${path}: lists in a column of kind ${column.kind}`);
+  if (column.kind !== "list")
+    throw new InternalError(`${path}: a column of kind ${column.kind} cannot hold lists`);
   const { offsets, items, length } = column;
   return Array.from({ length }, (_, row) => ({
     items,

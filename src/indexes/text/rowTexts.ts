@@ -36,7 +36,7 @@ export class RowTexts {
     const column = this.column;
     if (column.kind === "null" || !isValid(column.validity, row)) return [];
     if (column.kind === "variable") return [this.#text(column, row)];
-    if (column.kind !== "list") throw new InternalError(`text in a column of kind ${column.kind}`);
+    if (column.kind !== "list") throw new InternalError(`a column of kind ${column.kind} cannot hold text`);
     const { items, offsets } = column;
     if (items.kind !== "variable") return [];
     const texts: string[] = [];

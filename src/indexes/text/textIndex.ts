@@ -53,11 +53,11 @@ export class TextIndex implements OpenIndex {
   }
 
   estimate(): never {
-    throw new InternalError("a full-text index answers no filter");
+    throw new InternalError("a full-text index cannot answer a filter");
   }
 
   async search(): Promise<never> {
-    throw new InternalError("a full-text index answers no filter");
+    throw new InternalError("a full-text index cannot answer a filter");
   }
 }
 

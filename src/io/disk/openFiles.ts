@@ -204,12 +204,12 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
   read(byteOffset: number, length: number, memory?: Uint8Array): Promise<Uint8Array> {
     return this.use(async (fd) => {
       if (!isRange(byteOffset, length)) {
-        throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
+        throw new CorruptFileError(this.path, 0, `the file has no ${length} bytes at ${byteOffset}`);
       }
       if (byteOffset + length > this.size) throw endsEarly(this.path, byteOffset, length, this.size);
       if (length === 0) return new Uint8Array(0);
       if (memory !== undefined && memory.length !== length) {
-        throw new InternalError(`${length} bytes into ${memory.length} bytes of memory`);
+        throw new InternalError(`${length} bytes do not fit ${memory.length} bytes of memory`);
       }
       // Not zeroed: a read fills every byte, or the memory is dropped.
       const target = memory ?? Buffer.allocUnsafeSlow(length);
@@ -274,11 +274,13 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
       const byteOffset = byteOffsets[index];
       const length = lengths[index];
       if (!isRange(byteOffset, length)) {
-        throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
+        throw new CorruptFileError(this.path, 0, `the file has no ${length} bytes at ${byteOffset}`);
       }
       if (byteOffset + length > this.size) throw endsEarly(this.path, byteOffset, length, this.size);
       if (!isRange(positions[index], length) || positions[index] + length > target.length) {
-        throw new InternalError(`${length} bytes at ${positions[index]} of ${target.length} bytes of memory`);
+        throw new InternalError(
+          `${length} bytes at ${positions[index]} do not fit ${target.length} bytes of memory`,
+        );
       }
     }
   }

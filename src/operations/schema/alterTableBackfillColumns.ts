@@ -51,7 +51,10 @@ export const alterTableBackfillColumns: OperationBody<"alterTableBackfillColumns
   const open =
     (await openVersion(tableDirectory, latest)) ??
     (await openVersion(tableDirectory, (await openWritable(context, request)).latest));
-  if (open === null) throw new ConcurrentModificationError(`${tableDirectory.root}: versions come and go`);
+  if (open === null)
+    throw new ConcurrentModificationError(
+      `${tableDirectory.root}: other writers keep changing and removing versions; please retry`,
+    );
   const rule = { column, where, functions: context.functions };
   const { field, meaning } = await resolvedOn(open, rule, request.signal);
   if (old !== null) requireColumnIn(old, field);

@@ -210,7 +210,7 @@ function wordsOf(column: Column, type: ValueType): WordForm {
     case "fixed":
       return type.kind === "fixedSizeBinary" ? byteWords(column) : numberWords(column, type);
     default:
-      throw new InternalError(`sorting by a column of kind ${column.kind}`);
+      throw new InternalError(`a column of kind ${column.kind} cannot be sorted`);
   }
 }
 

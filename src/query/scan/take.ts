@@ -198,7 +198,7 @@ function placesAt(
     }
     places[row] = starts[index] + words[2 * row];
     if (!(places[row] < starts[index + 1]))
-      throw new InternalError(`row ${words[2 * row]} of fragment ${id}`);
+      throw new InternalError(`fragment ${id} has no row ${words[2 * row]}`);
   }
   return places;
 }

@@ -24,7 +24,8 @@ export async function measureDistances(
 ): Promise<void> {
   if (column.kind === "fixedSizeList") await measureVectors(search, column, take);
   else if (column.kind === "list") await measureLists(search, column, take);
-  else if (column.kind !== "null") throw new InternalError(`vectors in a column of ${column.kind}`);
+  else if (column.kind !== "null")
+    throw new InternalError(`a column of kind ${column.kind} cannot hold vectors`);
 }
 
 /** Collector of rows. */
@@ -103,7 +104,7 @@ async function measureLists(
 ): Promise<void> {
   const { items, offsets, validity } = lists;
   if (items.kind !== "fixedSizeList")
-    throw new InternalError(`lists of vectors in a column of ${items.kind}`);
+    throw new InternalError(`a column of kind ${items.kind} cannot hold lists of vectors`);
   const first = Number(offsets[0]);
   const end = Number(offsets[lists.length]);
   const byQuery = search.queries.map(() => new Float32Array(end - first));

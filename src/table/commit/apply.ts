@@ -134,7 +134,7 @@ function contentAfter(
     case "updateBases":
     case "updateMemWalState":
     case "unknown":
-      throw new UnsupportedError(`committing a transaction of kind ${operation.kind}`);
+      throw new UnsupportedError(`transactions of kind ${operation.kind} cannot be committed`);
   }
 }
 

@@ -296,7 +296,7 @@ export function replaceFiles(base: VersionContent, { replacements }: DataReplace
   );
   let content = base;
   for (const { fragmentId, newFile } of replacements) {
-    if (newFile === undefined) throw new InvalidInputError(`no file for fragment ${fragmentId}`);
+    if (newFile === undefined) throw new InvalidInputError(`fragment ${fragmentId} has no file`);
     const fragments = content.manifest.fragments.map((fragment) =>
       fragment.id === fragmentId ? { ...fragment, files: withFile(fragment, newFile) } : fragment,
     );

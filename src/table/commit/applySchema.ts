@@ -66,7 +66,7 @@ function withoutDeadFiles(schema: readonly Field[]): (fragment: DataFragment) =>
  */
 export function changeMetadata(base: VersionContent, update: UpdateConfig): VersionContent {
   if (update.unknown !== undefined) {
-    throw new UnsupportedError("committing a config update in its deprecated form");
+    throw new UnsupportedError("config updates in their deprecated form cannot be committed");
   }
   const manifest = { ...base.manifest };
   manifest.config = updated(manifest.config, update.configUpdates, (value) => value);

@@ -173,7 +173,7 @@ export async function decodeDeletions(
   } else if (fileType === DELETION_FILE_TYPE.arrowArray) {
     offsets = (await arrowForm.get()).decodeArrowOffsets(bytes, path);
   } else {
-    throw new CorruptFileError(path, 0, `deletion file of unknown type ${fileType}`);
+    throw new CorruptFileError(path, 0, `the deletion file has the unknown type ${fileType}`);
   }
   for (let index = 0; index < offsets.length; index++) {
     if (index > 0 && offsets[index] === offsets[index - 1]) {
@@ -181,7 +181,7 @@ export async function decodeDeletions(
     }
   }
   if (offsets.length > 0 && offsets[offsets.length - 1] >= rowCount) {
-    throw new CorruptFileError(path, 0, `row ${offsets[offsets.length - 1]} of ${rowCount} is deleted`);
+    throw new CorruptFileError(path, 0, `it deletes row ${offsets[offsets.length - 1]} of ${rowCount} rows`);
   }
   return offsets;
 }

@@ -58,7 +58,7 @@ export async function readTag(table: RefsAt, tag: string): Promise<Tag | null> {
 }
 
 function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: string): Tag {
-  if (!isCount(version)) throw new CorruptFileError(path, 0, "a tag without a version");
+  if (!isCount(version)) throw new CorruptFileError(path, 0, "the tag has no version");
   if (!isCount(manifestSize)) throw new CorruptFileError(path, 0, "a tag whose manifest has no size");
   if (branch === undefined || branch === null) return { branch: null, version, manifestSize };
   if (typeof branch !== "string") throw new CorruptFileError(path, 0, "a tag whose branch is not a name");
@@ -66,7 +66,9 @@ function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: strin
   try {
     checkBranchName(branch);
   } catch (cause) {
-    throw new CorruptFileError(path, 0, `a tag on branch ${branch}`, { cause });
+    throw new CorruptFileError(path, 0, `the tag names branch ${branch}, which is not a valid name`, {
+      cause,
+    });
   }
   return { branch, version, manifestSize };
 }

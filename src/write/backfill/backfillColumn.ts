@@ -188,7 +188,9 @@ async function latestOf(table: TableAt<ReaderEnvironment>): Promise<OpenVersion<
     if (entry === null) throw new TableGoneError(table.root);
     if (open !== null) return open;
   }
-  throw new ConcurrentModificationError(`${table.root}: versions come and go`);
+  throw new ConcurrentModificationError(
+    `${table.root}: other writers keep changing and removing versions; please retry`,
+  );
 }
 
 /**

@@ -125,7 +125,9 @@ async function planAssignment(
 /** Converts a value as rows are converted on insert, where CAST would round differently. */
 function asRowsTakeIt({ value, passed, label }: Assignment, type: ValueType): ExpressionInput {
   if (typeof passed === "number" && !Number.isSafeInteger(passed) && type.kind === "int") {
-    throw new InvalidInputError(`${label}: ${passed} is no integer that is exact as a number; pass a bigint`);
+    throw new InvalidInputError(
+      `${label}: ${passed} is not an integer that a number holds exactly; pass a bigint`,
+    );
   }
   const isCut = type.kind === "timestamp" && type.unit === "s" && isDate(passed);
   // Rows round a moment down to its second; CAST rounds it towards 1970.

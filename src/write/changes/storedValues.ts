@@ -64,7 +64,7 @@ export function storedColumn(column: Column, layout: Layout, path: string): Colu
 }
 
 function mismatch(column: Column, layout: Layout): never {
-  throw new InternalError(`values of kind ${column.kind} for a column of kind ${layout.kind}`);
+  throw new InternalError(`a column of layout ${layout.kind} got values of kind ${column.kind}`);
 }
 
 /** Converts offsets to another width. */

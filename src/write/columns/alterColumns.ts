@@ -244,5 +244,5 @@ function castInside(column: Column, casts: readonly Cast[]): Column {
     return { ...column, children: column.children.map((child, index) => casts[index](child)) };
   }
   if (column.kind === "list") return { ...column, items: casts[0](column.items) };
-  throw new UnsupportedError(`casting parts of a column of kind ${column.kind}`);
+  throw new UnsupportedError(`parts of a column of kind ${column.kind} cannot be cast`);
 }

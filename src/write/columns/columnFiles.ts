@@ -119,7 +119,7 @@ export class ColumnFiles {
     if (rows.fragments.length !== 1 || rows.rowCount !== fragment.physicalRows) {
       await rows.discard();
       throw new InternalError(
-        `fragment ${fragment.id}: ${rows.rowCount} values for ${fragment.physicalRows} rows`,
+        `fragment ${fragment.id} has ${fragment.physicalRows} rows and got ${rows.rowCount} values`,
       );
     }
     const [{ files }] = rows.fragments;

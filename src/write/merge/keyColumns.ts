@@ -99,7 +99,7 @@ function leafKey(column: Column, form: LeafForm): KeyColumn {
       };
     }
     default:
-      throw new InternalError(`a column of kind ${column.kind} in a key`);
+      throw new InternalError(`a column of kind ${column.kind} cannot be a key`);
   }
 }
 
@@ -190,7 +190,7 @@ function nestedWriter(column: Column, forms: readonly KeyForm[]): WriteValue {
       };
     }
     default:
-      throw new InternalError(`a nested key in a column of kind ${column.kind}`);
+      throw new InternalError(`a column of kind ${column.kind} cannot be a nested key`);
   }
 }
 

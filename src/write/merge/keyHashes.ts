@@ -109,7 +109,7 @@ export function sameKey(columns: readonly KeyColumn[], others: readonly KeyColum
 function sameValue(column: KeyColumn, otherColumn: KeyColumn): SameKey {
   if (column.kind === "variable" && otherColumn.kind === "variable") return sameVariable(column, otherColumn);
   if (column.kind !== "fixed" || otherColumn.kind !== "fixed" || column.byteWidth !== otherColumn.byteWidth) {
-    throw new InternalError("keys of different types");
+    throw new InternalError("the keys have different types");
   }
   const { byteWidth } = column;
   if (byteWidth === 4 || byteWidth === 8) {

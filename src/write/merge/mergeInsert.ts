@@ -246,7 +246,8 @@ function idsOf({ file }: OpenLatest, { fragmentIds, targetRows }: RowPairs): Val
   const ids: ValueRuns[] = [];
   for (let start = 0; start < fragmentIds.length; ) {
     const fragment = byId.get(fragmentIds[start]);
-    if (fragment === undefined) throw new InternalError(`rows of a fragment ${fragmentIds[start]}`);
+    if (fragment === undefined)
+      throw new InternalError(`rows lie in fragment ${fragmentIds[start]}, which the version lacks`);
     let end = start;
     while (end < fragmentIds.length && fragmentIds[end] === fragment.id) end++;
     ids.push(pickRuns(stableIdsOf(fragment, file.path), targetRows.subarray(start, end)));

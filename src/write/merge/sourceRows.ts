@@ -115,7 +115,7 @@ export class SourceRows {
     });
     if (written.rowCount > MAX_ROWS) {
       await written.discard();
-      throw new UnsupportedError(`a merge of more than ${MAX_ROWS} rows`);
+      throw new UnsupportedError(`a merge takes at most ${MAX_ROWS} rows`);
     }
     return new SourceRows(written, sourceFields);
   }

@@ -81,7 +81,7 @@ type ReadVector = (row: number, vectors: Float32Array, to: number) => boolean;
 
 function vectorReader({ item, dimension, metric }: IndexedVectors, column: Column): ReadVector {
   if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed") {
-    throw new InternalError(`vectors in a column of ${column.kind}`);
+    throw new InternalError(`a column of kind ${column.kind} cannot hold vectors`);
   }
   const { items, validity } = column;
   const isWhole = (row: number): boolean =>
