@@ -228,7 +228,7 @@ export class CheckpointFiles {
     const options = { batchRows: BATCH_ROWS, batchBytes: BATCH_BYTES, readAhead: STREAMED };
     for await (const { columns: read } of readColumns(source, plan, [span], options)) {
       const { values, length } = read[0] as FixedColumn;
-      yield { offsets: new Uint32Array(values.slice().buffer, 0, length), column: read[1] };
+      yield { offsets: new Uint32Array(values.slice().buffer, 0, length), column: read[1], memory: null };
     }
   }
 }

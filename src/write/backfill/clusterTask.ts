@@ -87,6 +87,7 @@ export async function computeClusterTask(
       tasksAtOnce: 1,
       maxUnsavedBytes: MAX_UNSAVED_BYTES,
       early: null,
+      scratch: null,
       onFailure: (error) => failed.abort(error),
       onRows: (count) => {
         done += count;

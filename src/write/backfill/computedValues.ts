@@ -93,7 +93,7 @@ export class ComputedValues {
   /** Releases the memory of the values. */
   release(): void {
     this.#endWait();
-    this.#rows.length = 0;
+    releaseAll(this.#rows.splice(0));
   }
 
   /** Saves what it can after the work has failed, and releases the rest. Drops its own errors. */
@@ -144,6 +144,7 @@ export class ComputedValues {
     try {
       for (; savedParts < parts.length; savedParts++) {
         this.#saved.push(await this.#options.checkpoints.save(this.#content, parts[savedParts]));
+        releaseAll(parts[savedParts]);
       }
     } catch (error) {
       // Not by spreading: there may be more rows than a call takes arguments.
@@ -157,6 +158,10 @@ export class ComputedValues {
     const expected = (columnBytes(column) / offsets.length) * this.#rowCount;
     return expected <= maxUnsavedBytes ? maxUnsavedBytes : maxUnsavedBytes / 2;
   }
+}
+
+function releaseAll(rows: readonly ComputedRows[]): void {
+  for (const { memory } of rows) memory?.release();
 }
 
 /** Groups adjoining rows. Their offsets are slices of one list, so rows of others lie in each gap. */

@@ -4,7 +4,7 @@
  * reader sees it before the commit. If it is abandoned, commitValues.ts writes a file from the values in
  * memory and in checkpoints.
  *
- * Values are copied page by page, so the file holds none of their memory.
+ * Values are copied page by page. After that, the file is no owner of their memory any more.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -49,7 +49,7 @@ const LAST_PAGE_BYTES = 512 * 1024;
 export class EarlyFile {
   readonly #files: ColumnFiles;
   readonly #options: EarlyFileOptions;
-  readonly #waiting: Column[] = [];
+  readonly #waiting: ComputedRows[] = [];
   #waitingBytes = 0;
   #state: "open" | "complete" | "givenUp" = "open";
   /** Wakes the writer. */
@@ -65,15 +65,20 @@ export class EarlyFile {
     this.#options = options;
   }
 
-  /** Adds the values of the next rows of the fragment at once, and waits for room for more. */
-  async add({ column }: ComputedRows): Promise<void> {
-    if (this.#state !== "open") return;
+  /**
+   * Adds the values of the next rows of the fragment at once, and waits for room for more. The file becomes an
+   * owner of their memory.
+   */
+  async add(rows: ComputedRows): Promise<void> {
+    const { column, memory } = rows;
+    if (this.#state !== "open") return memory?.release();
     if (isGatherable(column)) {
-      this.#waiting.push(column);
+      this.#waiting.push(rows);
       this.#waitingBytes += columnBytes(column);
       this.#writing ??= this.#begin();
     } else {
       this.#state = "givenUp";
+      memory?.release();
     }
     this.#wake();
     while (this.#waitingBytes > MAX_WAITING_BYTES) {
@@ -148,9 +153,10 @@ export class EarlyFile {
       if (this.#state === "givenUp") throw new Error("the file is not wanted any more");
       const [next] = this.#waiting;
       if (next !== undefined) {
-        yield* copied(next);
+        yield* copied(next.column);
         this.#waiting.shift();
-        this.#waitingBytes -= columnBytes(next);
+        next.memory?.release();
+        this.#waitingBytes -= columnBytes(next.column);
         this.#makeRoom();
       } else if (this.#state === "complete") {
         return;

@@ -13,6 +13,7 @@ import { performance } from "../../async/timers.js";
 import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
+import { Arena, type Lender } from "../../io/memory/arena.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
@@ -46,6 +47,8 @@ export interface ValuesOptions extends ComputedValuesOptions {
   readonly early: EarlyFile | null;
   /** Range of the rows, if other tasks compute the rest of the fragment. */
   readonly span?: OffsetSpan;
+  /** Lends memory for the values until their commit; null: the garbage collector frees it. */
+  readonly scratch: Lender | null;
   readonly signal: AbortSignal;
   /** Called with the number of further rows that have a value. */
   readonly onRows: (count: number) => void;
@@ -161,6 +164,8 @@ async function computeTask(
   const compute = (rows: InputRows): Promise<ComputedRows> =>
     telling(options, async () => {
       const computed = await computeTimed(resolved, rows, options);
+      // The file is an owner before `values` may release its part.
+      if (task.early !== null) computed.memory?.share();
       // Not awaited in order: earlier calls may still run.
       await values.add(computed);
       return computed;
@@ -223,11 +228,12 @@ const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
 async function computeTimed(
   resolved: ResolvedBackfill,
   rows: InputRows,
-  { batchSize, callsAtOnce, signal, onFailure }: ValuesOptions,
+  { batchSize, callsAtOnce, scratch, signal, onFailure }: ValuesOptions,
 ): Promise<ComputedRows> {
   const startMs = performance.now();
-  const calls = { rowsAtOnce: callsAtOnce, signal, onFailure };
+  const memory = scratch === null ? null : new Arena(scratch);
+  const calls = { rowsAtOnce: callsAtOnce, memory, signal, onFailure };
   const column = await resolved.compute(rows, calls);
   batchSize.note(rows.offsets.length, performance.now() - startMs);
-  return { offsets: rows.offsets, column };
+  return { offsets: rows.offsets, column, memory };
 }

@@ -9,6 +9,7 @@ import { runParallel } from "../../async/parallel.js";
 import { isPending } from "../../async/pending.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { InternalError, messageOf } from "../../errors.js";
+import type { Arena } from "../../io/memory/arena.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { columnOfResult, columnOfRows, RowResults } from "./functionResult.js";
@@ -37,6 +38,8 @@ export interface CallOptions {
   /** Rows that run at a time, for a function that computes row by row. */
   readonly rowsAtOnce: number;
   readonly signal: AbortSignal;
+  /** Lends memory for the values; null: the garbage collector frees it. */
+  readonly memory: Arena | null;
   /** Called with an error that fails the whole work, before waiting for other calls. Aborts the signal. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -56,11 +59,12 @@ export async function callFunction(
   const { offsets, fragmentId } = rows;
   const rowCount = offsets.length;
   const { call } = owner;
+  const { memory } = options;
   const rowOf = (index: number): number => offsets[index];
   const maker = `function ${owner.name}, fragment ${fragmentId}`;
   if (call.kind === "row") {
     const results = await callForRows(owner, call.row, schema, rows, options);
-    return columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf });
+    return columnOfRows(owner, results, { rowCount, maker, label: maker, rowOf, memory });
   }
   const columns: Record<string, Vector> = {};
   for (const [index, name] of owner.inputNames.entries()) {
@@ -68,7 +72,7 @@ export async function callFunction(
   }
   const label = `${maker}, ${rowsInWords(offsets)}`;
   const context = { rowCount, signal: options.signal } satisfies Parameters<BatchFunction["batch"]>[1];
-  const origin = { rowCount, maker, label, rowOf };
+  const origin = { rowCount, maker, label, rowOf, memory };
   const columnOf = (result: unknown): Column => columnOfResult(owner, result, origin);
   let made = null as (() => Column) | null;
   const result = await repeated(owner, label, options, () => {
@@ -113,7 +117,7 @@ async function callForRows(
 ): Promise<RowResults> {
   const { rowsAtOnce, signal } = options;
   const rowCount = offsets.length;
-  const results = new RowResults(owner.outputType, owner.layout, rowCount);
+  const results = new RowResults(owner.outputType, owner.layout, rowCount, options.memory);
   const inputs = columns.map((column, index) => vectorOf(fields[index], column, rowCount));
   const calls = new RowCalls(row, { names: owner.inputNames, inputs, rowCount, results, signal });
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;

@@ -16,6 +16,7 @@ import { runSync } from "../../async/eventLoop.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
+import type { Arena } from "../../io/memory/arena.js";
 import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
 
 /** A vector of any version of apache-arrow. */
@@ -32,6 +33,8 @@ export interface ResultPlace {
   readonly label: string;
   /** Returns the number of a row, for messages. */
   readonly rowOf: (index: number) => number;
+  /** Lends memory for the values; null: the garbage collector frees it. */
+  readonly memory: Arena | null;
 }
 
 /**
@@ -105,6 +108,13 @@ function vectorColumn(
   }
 }
 
+/** Minimum bytes that are lent: a pool lends smaller pieces in memory of this size. */
+const MIN_LENT_BYTES = 64 * 1024;
+
+/** Returns memory of arbitrary content at a multiple of 8. */
+const memoryFor = (byteLength: number, memory: Arena | null): Uint8Array<ArrayBufferLike> =>
+  memory === null || byteLength < MIN_LENT_BYTES ? new Uint8Array(byteLength) : memory.lend(byteLength);
+
 /** Typed arrays that convert to floats. */
 const NUMBER_ARRAYS: ReadonlySet<string> = new Set([
   ...["Float64Array", "Float32Array", "Int8Array", "Uint8Array", "Uint8ClampedArray"],
@@ -116,7 +126,7 @@ function numbersColumn(
   type: DataType,
   layout: Layout,
   result: unknown,
-  { rowCount }: ResultPlace,
+  { rowCount, memory }: ResultPlace,
 ): Column | null {
   if (!ArrayBuffer.isView(result)) return null;
   const isList = layout.kind === "fixedSizeList";
@@ -130,7 +140,7 @@ function numbersColumn(
   // Single values of another type are converted one by one.
   if (!isOwn && !(isList && isFloat(item) && NUMBER_ARRAYS.has(tag))) return null;
   // Copy: the function may reuse its memory.
-  const bytes = new Uint8Array(length * item.ArrayType.BYTES_PER_ELEMENT);
+  const bytes = memoryFor(length * item.ArrayType.BYTES_PER_ELEMENT, memory);
   if (isOwn) bytes.set(bytesOf(result));
   else new item.ArrayType(bytes.buffer, bytes.byteOffset, length).set(result as unknown as Float64Array);
   const numbers = numberColumn(bytes, length, item.ArrayType);
@@ -142,10 +152,10 @@ function numberRowsColumn(
   type: DataType,
   layout: Layout,
   result: unknown,
-  { rowCount }: ResultPlace,
+  { rowCount, memory }: ResultPlace,
 ): Column | null {
   if (layout.kind !== "fixedSizeList" || !Array.isArray(result) || result.length !== rowCount) return null;
-  const rows = new RowResults(type, layout, rowCount);
+  const rows = new RowResults(type, layout, rowCount, memory);
   // `forEach` would skip missing elements.
   for (let row = 0; row < rowCount; row++) rows.add(row, result[row]);
   const finished = rows.finish();
@@ -201,13 +211,18 @@ export class RowResults {
   /** Typed array of the items; null if arrays are not copied. */
   readonly #itemType: Float64ArrayConstructor | null;
   readonly #dimension: number;
+  readonly #memory: Arena | null;
   /** Items of all rows; null before the first copied array. */
   #items: Float64Array | null = null;
   /** Values of all rows, with {@link COPIED} for copied ones; null while all rows are copied. */
   #values: unknown[] | null = null;
 
-  /** @param type of the values */
-  constructor(type: DataType, layout: Layout, rowCount: number) {
+  /**
+   * @param type of the values
+   * @param memory lends memory for copied items
+   */
+  constructor(type: DataType, layout: Layout, rowCount: number, memory: Arena | null) {
+    this.#memory = memory;
     this.#rowCount = rowCount;
     const item: DataType | null = layout.kind === "fixedSizeList" ? type.children[0].type : null;
     this.#dimension = layout.kind === "fixedSizeList" ? layout.dimension : 0;
@@ -247,6 +262,8 @@ export class RowResults {
 
   #newItems(): Float64Array {
     const ItemArray = this.#itemType as Float64ArrayConstructor;
-    return new ItemArray(this.#rowCount * this.#dimension);
+    const length = this.#rowCount * this.#dimension;
+    const { buffer, byteOffset } = memoryFor(length * ItemArray.BYTES_PER_ELEMENT, this.#memory);
+    return new ItemArray(buffer, byteOffset, length);
   }
 }

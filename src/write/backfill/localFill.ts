@@ -20,6 +20,7 @@ export function localFill(run: BackfillRun, fragments: OpenFragments): ComputeFr
     leastRows: batch.least,
     taskLimit: new Limit(concurrency),
     tasksAtOnce: concurrency,
+    scratch: target.table.environment.scratch,
     requireWanted: columnWatch(target.table, (latest) => resolvedAsAsked(run, latest)),
   };
   const computeNow = async (round: BackfillRound, fragment: DataFragment): Promise<OpenFragment | null> => {

@@ -158,7 +158,7 @@ const nullsAt = (offsets: Uint32Array, layout: Layout): ComputedPart => ({
   async *rows(): AsyncGenerator<ComputedRows> {
     for (let start = 0; start < offsets.length; start += NULL_ROWS) {
       const some = offsets.subarray(start, start + NULL_ROWS);
-      yield { offsets: some, column: nullColumn(layout, some.length) };
+      yield { offsets: some, column: nullColumn(layout, some.length), memory: null };
     }
   },
 });

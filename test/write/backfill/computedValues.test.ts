@@ -18,7 +18,7 @@ function computed(offsets: Uint32Array, byteCount = offsets.length): ComputedRow
   Object.defineProperty(values, "byteLength", { value: byteCount });
   Object.defineProperty(values, "length", { value: byteCount });
   const column: FixedColumn = { kind: "fixed", length: offsets.length, validity: null, byteWidth, values };
-  return { offsets, column };
+  return { offsets, column, memory: null };
 }
 
 /** Fake of files; awaits `before`, which may throw. */
