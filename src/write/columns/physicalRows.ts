@@ -17,7 +17,7 @@ import { arrowFieldFromLogical, type LogicalField } from "../../arrow/types/logi
 export interface PhysicalPlaces {
   /** Number of rows of the fragment, including deleted ones. */
   readonly rowCount: number;
-  /** Physical offsets of the deleted rows, ascending; null for none. */
+  /** Physical offsets of the deleted rows, ascending; null for none: the batches stay as they are. */
   readonly deleted: Uint32Array | null;
   /** Maximum rows of a batch. */
   readonly batchRows: number;
@@ -31,7 +31,7 @@ export async function* physicalRows(
   fields: readonly LogicalField[],
   { rowCount, deleted, batchRows, nullStructs }: PhysicalPlaces,
 ): AsyncGenerator<InputBatch> {
-  if (deleted === null || deleted.length === 0) {
+  if (deleted === null) {
     yield* live;
     return;
   }
