@@ -128,6 +128,11 @@ describe("types are inferred", () => {
     ["that are all null", [{ a: 1, b: null }], "column b: its type is unknown because it has only nulls"],
     ["in lists that are all empty", [{ a: [] }], "column a[]: its type is unknown"],
     ["that no type is known of", [{ a: 1, f: () => 1 }], "row 0, column f: no type is known for a function"],
+    [
+      "that name a type of their own",
+      [{ a: { [Symbol.toStringTag]: "constructor" } }],
+      "row 0, column a: no type is known",
+    ],
     ["of vectors of different lengths", [{ vector: [1, 2] }, { vector: [1] }], "column vector: its vectors"],
     ["in rows that are none", [{ a: 1 }, 7], "row 1: 7 where an object is wanted"],
     ["of rows without members", [{}], "the rows have no members"],

@@ -237,7 +237,7 @@ function kindOf(value: unknown): Found | null {
   if (typeof value !== "object" || value === null) return SCALARS.get(typeof value) ?? null;
   if (Array.isArray(value)) return { kind: "array", items: value, typed: null };
   const tag = tagOf(value);
-  const typed = TYPED_ARRAYS[tag];
+  const typed = TYPED_ARRAYS.get(tag);
   if (typed !== undefined) {
     return { kind: "array", items: value as unknown as ArrayLike<unknown>, typed: new typed() };
   }
@@ -246,17 +246,17 @@ function kindOf(value: unknown): Found | null {
 }
 
 /** Item types of typed arrays of numbers. Arrays of bytes are binary. */
-const TYPED_ARRAYS: Readonly<Record<string, (new () => DataType) | undefined>> = {
-  Int8Array: Int8,
-  Int16Array: Int16,
-  Uint16Array: Uint16,
-  Int32Array: Int32,
-  Uint32Array: Uint32,
-  Float32Array: Float32,
-  Float64Array: Float64,
-  BigInt64Array: Int64,
-  BigUint64Array: Uint64,
-};
+const TYPED_ARRAYS: ReadonlyMap<string, new () => DataType> = new Map<string, new () => DataType>([
+  ["Int8Array", Int8],
+  ["Int16Array", Int16],
+  ["Uint16Array", Uint16],
+  ["Int32Array", Int32],
+  ["Uint32Array", Uint32],
+  ["Float32Array", Float32],
+  ["Float64Array", Float64],
+  ["BigInt64Array", Int64],
+  ["BigUint64Array", Uint64],
+]);
 
 function kindName(seen: Seen): string {
   if (seen.kind === "scalar") return seen.name;

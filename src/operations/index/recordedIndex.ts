@@ -19,10 +19,10 @@ import type { OperationContext } from "../context.js";
 /** Type of an index without readable details. */
 const UNKNOWN = "UNKNOWN";
 
-const OTHER_TYPES: Readonly<Record<string, string>> = {
-  InvertedIndexDetails: "FTS",
-  FMIndexDetails: "FM",
-};
+const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
+  ["InvertedIndexDetails", "FTS"],
+  ["FMIndexDetails", "FM"],
+]);
 
 interface RecordedType {
   /** `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…`, `UNKNOWN`. */
@@ -53,7 +53,7 @@ export async function typeOfIndex(
   const kind = kindOfTypeUrl(typeUrl);
   if (kind !== null) return { indexType: kind.name };
   if (isVectorTypeUrl(typeUrl)) return { indexType: UNKNOWN, ...(await vectorIndexType(version, segment)) };
-  return { indexType: OTHER_TYPES[messageName(typeUrl)] ?? UNKNOWN };
+  return { indexType: OTHER_TYPES.get(messageName(typeUrl)) ?? UNKNOWN };
 }
 
 /**

@@ -110,6 +110,11 @@ const UNREADABLE: Readonly<
     type: "UNKNOWN",
     reason: /does not read indexes of type "\/lance\.future\.QuantumIndexDetails"/,
   },
+  "a type named like a member of every object": {
+    spoil: edited((entry) => details(entry, "/lance.future.constructor")),
+    type: "UNKNOWN",
+    reason: /does not read indexes of type "\/lance\.future\.constructor"/,
+  },
   "no type": {
     spoil: edited((entry) => ({ ...entry, indexDetails: undefined })),
     type: "UNKNOWN",
