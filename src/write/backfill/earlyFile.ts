@@ -66,8 +66,8 @@ export class EarlyFile {
   }
 
   /**
-   * Adds the values of the next rows of the fragment at once, and waits for room for more. The file becomes an
-   * owner of their memory.
+   * Adds the values of the next rows of the fragment at once, and waits for room for more. The file becomes
+   * an owner of their memory.
    */
   async add(rows: ComputedRows): Promise<void> {
     const { column, memory } = rows;
