@@ -4,7 +4,7 @@
  * reader sees it before the commit. If it is abandoned, commitValues.ts writes a file from the values in
  * memory and in checkpoints.
  *
- * Values are copied page by page. After that, the file is no owner of their memory any more.
+ * Values are copied page by page. The file releases their memory after the copy.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

@@ -164,7 +164,7 @@ async function computeTask(
   const compute = (rows: InputRows): Promise<ComputedRows> =>
     telling(options, async () => {
       const computed = await computeTimed(resolved, rows, options);
-      // The file is an owner before `values` may release its part.
+      // First: `values` may release the memory at once, and the file still has to copy it.
       if (task.early !== null) computed.memory?.share();
       // Not awaited in order: earlier calls may still run.
       await values.add(computed);

@@ -108,7 +108,7 @@ function vectorColumn(
   }
 }
 
-/** Minimum bytes that are lent: a pool lends smaller pieces in memory of this size. */
+/** Minimum bytes that are lent. A pool rounds smaller pieces up to this size. */
 const MIN_LENT_BYTES = 64 * 1024;
 
 /** Returns memory of arbitrary content at a multiple of 8. */
