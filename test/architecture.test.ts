@@ -1,8 +1,4 @@
-/**
- * Keeps the map in src/README.md true: imports go down the table of arrows below and nowhere else, no two files and no
- * two folders need each other, every file is reached from an entry point, only entry points re-export, and only `io` opens
- * files.
- */
+/** Checks that imports follow the table below, that every file is reached, and that only `io` opens files. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, resolve } from "node:path";
@@ -13,8 +9,8 @@ import { describe, expect, it } from "vitest";
 const SOURCE_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
 
 /**
- * Which part may import which, besides itself. A part is a folder of src/, or a file that lies in src/ itself.
- * Imports of types alone count too. src/README.md shows the same table.
+ * Parts that each part may import. A part is a folder of src/, or a file in src/ itself.
+ * Type imports count too. src/README.md has the same table.
  */
 const ARROWS: Record<string, readonly string[]> = {
   platform: [],
@@ -92,7 +88,9 @@ const REPLACEMENTS = ["platform/portable.ts"];
 const NODE_FILES =
   /^(platform\/(native|builtin|modules)\.ts|io\/.*|rest\/http\/.*|rest\/auth\/apiKeys\.ts|ray\/jobApi\.ts)$/;
 
-/** Timers and clocks that a test runner may replace by fakes, and the files that take the host's before it does. */
+/**
+ * Global timers and clocks, which a test runner may replace by fakes, and the files that keep the originals.
+ */
 const TIMERS = /^(set|clear)(Timeout|Interval|Immediate)$|^performance$/;
 const TIMER_FILES = ["platform/native.ts", "platform/portable.ts", "platform/modules.ts", "async/timers.ts"];
 
@@ -124,13 +122,13 @@ interface SourceFile {
 /** A name that is declared in a file and exported from it. */
 interface Export {
   readonly name: string;
-  /** Whether what another declaration of the file exports is made of it, as a parameter's type is. */
+  /** True if another export of the file contains it, as a function contains its parameters' types. */
   readonly isPartOfExport: boolean;
   readonly isUsedInFile: boolean;
 }
 
 interface Import {
-  /** What stands in the source. */
+  /** Text of the import in the source. */
   readonly specifier: string;
   /** The file of src/ it names, or null for a package. */
   readonly target: string | null;
@@ -287,7 +285,7 @@ function partOf(path: string): string {
 /** The folder that a file lies in, or the file where it lies in src/ itself. */
 const folderOf = (path: string): string => (path.includes("/") ? posix.dirname(path) : path);
 
-/** What each folder imports of others, as sources, so that what holds for files can be asked of folders. */
+/** Returns the imports of each folder from other folders, in the form of source files. */
 function folders(
   sources: Map<string, SourceFile>,
   follow: (entry: Import) => boolean,

@@ -1,5 +1,3 @@
-/** The example of a backfill runs to its end, and finds nothing left to do the second time. */
-
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -15,7 +15,7 @@ import { areasOf, computeFigures, formatMarkdown, renderChart } from "../bench/r
 const RUNNER = fileURLToPath(new URL("../build/bench/run.js", import.meta.url));
 const BUILT_CASES = fileURLToPath(new URL("../build/bench/cases.js", import.meta.url));
 
-/** Cases that differ from others in a number or a type only, and whole processes, which take most of the time. */
+/** Cases that differ from others only in a number or a type, and slow cases that start processes. */
 const ALIKE = [
   /written by the reference$/,
   /: (float64|utf8, 40 words|lists of utf8|lists of lists of int32)\b/,
@@ -52,7 +52,7 @@ it("runs cases small, of those that are alike some", async () => {
     for (const { area, name, sides } of report.cases) {
       // The reference's package has no server; ablations compare the engine with itself.
       const hasReference = area !== "rest";
-      // Functions of the host run in no reference, and none of its threads hold the host's event loop, or can be left out.
+      // The reference runs no functions of the host, and its threads never hold the host's event loop.
       const isPlain = area === "ablation" || /^(backfill|.* while a BTREE|.* with two threads$)/.test(name);
       const reference = isPlain ? "tiltyard, plain" : "reference";
       expect(

@@ -1,6 +1,6 @@
 /**
- * What the pages of documentation print is what happens: their programs run, in a project that has the package as npm packs
- * it, and print what their comments say. `TILTYARD_API_KEY` is set for those that ask for one.
+ * Runs the programs of the documentation in a project with the packed package, and compares their output
+ * with their comments.
  */
 
 import { execFile } from "node:child_process";
@@ -60,7 +60,7 @@ it.each(PAGES)("%s has no block of code that nobody runs without a reason", (pag
   }
 });
 
-/** What a reader of the package finds: files, and the folders that they are in. */
+/** Paths of the files and folders in the package. */
 const packedPaths = async (): Promise<ReadonlySet<string>> => {
   const { stdout } = await promisify(execFile)("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
     ...{ cwd: CHECKOUT, maxBuffer: 2 ** 26, shell: process.platform === "win32" },

@@ -107,7 +107,6 @@ function dictionary(
   });
 }
 
-/** A vector of any version of apache-arrow. */
 interface AnyVector {
   readonly length: number;
   readonly data: readonly AnyData[];
@@ -144,7 +143,6 @@ export function valuesOf(vector: AnyVector): unknown[] {
   }
 }
 
-/** Values of a column through apache-arrow. */
 export function columnValues(type: arrow.DataType, column: Column): unknown[] {
   return valuesOf(new arrow.Vector([dataFromColumn(type, column)]));
 }

@@ -8,10 +8,7 @@ import { InvalidInputError } from "../../src/errors.js";
 const STRUCT = 13;
 const NULL = 1;
 
-/**
- * A stream or file whose schema refers `fields` times to one struct, which refers `children` times to one
- * leaf.
- */
+/** Makes a stream or file whose schema refers `fields` times to a struct, and that to one leaf many times. */
 function sharedFields(fields: number, children: number, format: "stream" | "file" = "stream"): Buffer {
   const vector = 96;
   const struct = vector + 4 + 4 * fields;

@@ -1,5 +1,3 @@
-/** Columns made of columns equal arrays of their values. */
-
 import { Dictionary, Int8, Int32, Utf8, Vector, vectorFromArray } from "apache-arrow";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";

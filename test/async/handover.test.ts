@@ -1,5 +1,3 @@
-/** Items pass from one side to the other one at a time, and neither side waits for ever. */
-
 import { expect, it } from "vitest";
 import { Handover } from "../../src/async/handover.js";
 

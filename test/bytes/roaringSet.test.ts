@@ -1,5 +1,3 @@
-/** Sets of 32-bit numbers behave as sets in all forms of their containers. */
-
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeRoaring, decodeRoaringSet, encodeRoaring, encodeRoaringSet } from "../../src/bytes/roaring.js";

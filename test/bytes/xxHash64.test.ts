@@ -1,5 +1,3 @@
-/** The hash equals the plain formula over 64-bit numbers, and published hashes of texts. */
-
 import { expect, it } from "vitest";
 import { XxHash64 } from "../../src/bytes/xxHash64.js";
 import { Random } from "../support/generators.js";

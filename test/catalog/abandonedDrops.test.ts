@@ -1,6 +1,4 @@
-/**
- * Kills a process between the two renames of a drop, and lets another process find the directory much later.
- */
+/** Kills a process between the two renames of a drop; another process finds the directory much later. */
 
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,7 +44,6 @@ function dyingDisk(beforeRename: () => Promise<unknown>): Disk {
   });
 }
 
-/** Returns a disk on which the dropped directory has existed for long. */
 function laterDisk(): Disk {
   const disk = new NodeDisk({ durability: "none" });
   const age = (stat: FileStat | null): FileStat | null =>

@@ -1,6 +1,5 @@
 /**
- * Drops and recreates tables of a batch between its decision and its execution: the batch must not change the
- * new tables. The dropping side ignores journals: it is the reference, or a change of the files by hand.
+ * Replaces tables of a batch between its decision and its execution: the batch must not change new tables.
  */
 
 import { existsSync, readdirSync } from "node:fs";

@@ -1,5 +1,3 @@
-/** Checks that tables and namespaces share their ids, even while a root table is being made. */
-
 import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";

@@ -1,7 +1,4 @@
-/**
- * Empties directories in place, because they cannot be moved, while others recreate the same table or branch.
- * Also covers directories whose birth times change, as on overlayfs.
- */
+/** Empties directories that cannot be moved, while others recreate the same table or branch. */
 
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";

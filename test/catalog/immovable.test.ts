@@ -1,7 +1,4 @@
-/**
- * Runs on a file system that does not move directories: overlayfs answers EXDEV to the rename of an image's
- * directory. Drops must leave nothing nevertheless, and a refused move must change nothing.
- */
+/** Drops tables on a file system that does not move directories, such as overlayfs: nothing may remain. */
 
 import { cp, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -59,7 +56,6 @@ const open = (root: string, disk: Disk = new ImmovableDisk(), allowedBases: read
 const left = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => name !== "__manifest").sort();
 
-/** Makes locks look old enough to be taken over. */
 async function expireLocks(root: string): Promise<void> {
   for (const name of await readdir(root, { recursive: true })) {
     if (basename(name).startsWith(".tiltyard.lock")) await utimes(join(root, name), 1, 1);

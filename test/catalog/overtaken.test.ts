@@ -22,7 +22,6 @@ beforeEach(() => {
   root = stage.root;
 });
 
-/** Makes a table's directory below the root that no id names. */
 async function deregistered(): Promise<string> {
   const ns = open();
   await ns.createNamespace({ id: ["n"] });

@@ -73,7 +73,6 @@ const entryOf = async (id: string[], tableRoot: string) => ({
   manifestPath: await stageDoubled(tableRoot, 2),
 });
 
-/** Leaves a decided batch of version 2 of `a`, `b` and `n.c` that has not begun. */
 async function leaveVersions(more: object = {}): Promise<void> {
   const entries = [
     await entryOf(["a"], places.a),

@@ -1,7 +1,4 @@
-/**
- * Blob values lie outside of pages and have checksums of their own. A changed byte of a file with blobs gives
- * the old rows or a typed error; one within a value always gives the error.
- */
+/** A changed byte of a file with blobs gives the old rows or a typed error; in a value always the error. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Side files of blobs that are missing, too short, exchanged or changed. Missing values of any writer are an
- * error; in our files every changed byte is one.
- */
+/** Missing, short, exchanged or changed side files of blobs give an error. */
 
 import { readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

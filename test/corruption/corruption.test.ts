@@ -1,7 +1,6 @@
 /**
- * Damaged files: any flipped or cut byte of a table we wrote gives the written rows or a typed error. Tables
- * of the reference carry no checksums, so a flipped value looks like another value. The answer is still
- * well-formed rows or a typed error, in bounded time and memory.
+ * A damaged file of ours gives the written rows or a typed error. A file of the reference has no checksums:
+ * it gives well-formed rows or a typed error, in bounded time and memory.
  */
 
 import { cp, readdir, readFile, writeFile } from "node:fs/promises";
@@ -21,7 +20,7 @@ const MAX_HEAP_GROWTH = 512 * 1024 * 1024;
 
 interface Damage {
   file: number;
-  /** Position in the file, as a fraction of its length. */
+  /** Position as a fraction of the file's length. */
   fraction: number;
   kind: { flip: number } | { cut: true } | { zero: number };
 }

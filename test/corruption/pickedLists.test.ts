@@ -1,7 +1,4 @@
-/**
- * Pages of lists, written by hand so that a few bytes stand for countless buffers, levels or values. Picking
- * rows refuses them as decoding does, before it makes room for the claimed counts.
- */
+/** Picking rows refuses pages whose few bytes claim countless buffers, levels or values, as decoding does. */
 
 import { describe, expect, it } from "vitest";
 import type { Layout, LeafLayout } from "../../src/arrow/columns/column.js";

@@ -1,8 +1,4 @@
-/**
- * Single bits flipped in every kind of file that we write: each read then gives its old answer or a typed
- * error. The reads are scans, rows at offsets, counts, filters and searches through each kind of index, refs,
- * the catalog and jobs. Each runs in an engine that has read nothing before.
- */
+/** Flips single bits in every kind of file that we write: each read gives its old answer or a typed error. */
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Cancels cleanups and compactions at every call to the disk. A rejected one has changed nothing but files
- * that no version refers to; a resolved one has done all of its work.
- */
+/** Cancels cleanups and compactions at every disk call. A rejected one changes no version. */
 
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -20,14 +17,12 @@ const STRIDE = Math.ceil(strideOf("CRASH_STRIDE", 6) / 3);
 const id = ["t"];
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Orphans in the table's directory. */
 const GARBAGE = [
   join("data", "1".repeat(50).concat(".lance")),
   join("_versions", temporaryName()),
   join("_tiltyard", "versions", "77.json"),
 ];
 
-/** Makes six versions, with a tag of the second and a branch of the third, and orphans. */
 async function prepare(ns: DirectoryNamespace): Promise<void> {
   const { root } = ns;
   await ns.createTable({ id }, rowsOf(1, 2, 3));

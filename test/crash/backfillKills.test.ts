@@ -1,7 +1,6 @@
 /**
  * Kills a process that fills a column at random moments, while another resumes. No value in a finished
- * checkpoint is computed again, the reference reads every row right, and no file is left. Two processes that
- * request the same work do it once.
+ * checkpoint is computed again, and no file is left.
  */
 
 import { readdir, readFile } from "node:fs/promises";
@@ -68,7 +67,6 @@ async function expectWhole(root: string): Promise<void> {
   expect(pairs).toEqual(Array.from({ length: FRAGMENTS * FRAGMENT_ROWS }, (_, n) => [n, n * 2]));
 }
 
-/** Returns the names of orphans of the namespace after a cleanup. */
 async function orphans(root: string): Promise<string[]> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.cleanupTable({ ...ID, deleteUnverified: true, olderThanMs: 0 } as never);

@@ -1,7 +1,4 @@
-/**
- * Crash loop over finishing another process's batch. Whatever disk call fails, and however, the next attempt
- * finds all of the batch done, or all of it undone, and no file is left.
- */
+/** Crash loop over finishing another process's batch: the next attempt finds all of it done or all undone. */
 
 import { copyFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,10 +30,7 @@ async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>>
   return state;
 }
 
-/**
- * Makes tables `a` and `b`, and a batch whose process died after `parts` of its versions.
- * @param isPossible true if the whole batch can be done
- */
+/** Makes tables `a` and `b`, and a batch whose process died after `parts` of its versions. */
 async function prepare(root: string, parts: number, isPossible: boolean): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createNamespace({ id: ["n"] });

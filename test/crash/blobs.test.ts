@@ -1,7 +1,6 @@
 /**
- * Crash loop over writes of blobs of version 2, whose side files have a directory of their own. Whatever disk
- * call fails, and however, every later version has all its values, and the next full cleanup removes the
- * orphans.
+ * Crash loop over writes of blobs with side files: every later version has all its values, and the next
+ * full cleanup removes the orphans.
  */
 
 import { readdir } from "node:fs/promises";

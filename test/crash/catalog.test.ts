@@ -1,7 +1,6 @@
 /**
- * Crash loop over changes of the catalog. Whatever disk call fails, and however, an engine that opens the
- * root afterwards sees the state before or after the change. Acknowledged changes are there, and the change
- * can be made, or repeated.
+ * Crash loop over changes of the catalog: a new engine sees the state before or after the change, and the
+ * change can be made or repeated.
  */
 
 import type { DirectoryNamespace } from "tiltyard";
@@ -41,7 +40,6 @@ async function stateOf(ns: DirectoryNamespace): Promise<State> {
   return state;
 }
 
-/** Makes the start of all scenarios: namespaces a, a.b and z, tables in each and in the root. */
 async function prepare(ns: DirectoryNamespace): Promise<void> {
   await ns.createNamespace({ id: ["a"], properties: { k: "v" } });
   await ns.createNamespace({ id: ["a", "b"] });
@@ -54,7 +52,6 @@ async function prepare(ns: DirectoryNamespace): Promise<void> {
   await ns.deregisterTable({ id: ["hidden"] });
 }
 
-/** Returns an entry of a batch: the only version of a table. */
 async function entryOf(ns: DirectoryNamespace, ...id: string[]) {
   const { location } = await ns.describeTable({ id });
   return { id, version: 2, manifestPath: await stageDoubled(location as string, 2) };

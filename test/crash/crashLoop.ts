@@ -1,7 +1,6 @@
 /**
- * Crash loop, as SQLite has it: fails the Nth disk call for N = 0, 1, 2 … until the operation succeeds, in
- * every way in which a call can fail. A table that is opened afterwards is at its old or its new version,
- * whole. Acknowledged changes are there, and the next write works.
+ * Crash loop, as in SQLite: fails the Nth disk call, for each N, in every way in which a call can fail.
+ * Afterwards the table is whole, at its old or new version, and has all acknowledged changes.
  */
 
 import { readdir, readFile, rmdir, stat, utimes } from "node:fs/promises";
@@ -38,7 +37,7 @@ type State = { version: number; rows: number[] } | null;
 
 export interface Scenario {
   readonly name: string;
-  /** True to prepare the table, with rows 1, 2 in version 1 and 1, 2, 3 in version 2. */
+  /** True to prepare the table: version 1 has rows 1 and 2, version 2 also 3. */
   readonly prepared: boolean;
   /** True if rows of the prepared table keep their ids. */
   readonly stableRowIds?: boolean;
@@ -58,10 +57,8 @@ export const STRIDE = strideOf("CRASH_STRIDE", 257);
 /** Stride for operations of few calls. */
 const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 5);
 
-/** Scenario members for a prepared table of two versions. */
 export const prepared = { prepared: true, before: { version: 2, rows: [1, 2, 3] } };
 
-/** Makes the table if the scenario wants one; else there is no directory. */
 async function prepare(root: string, scenario: Scenario): Promise<void> {
   if (!scenario.prepared) return rmdir(root);
   const disk = new NodeDisk({ durability: "none" });

@@ -1,8 +1,4 @@
-/**
- * Cleans up a full disk, where nothing can be written before something is removed. Files that need no note
- * are removed first, then the rest. Wherever the process dies, every version has its rows, and the next
- * cleanup finishes.
- */
+/** Cleans up a full disk, where a removal must come before any write, and dies at each disk call. */
 
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +18,6 @@ const STRIDE = strideOf("CRASH_STRIDE", 12);
 const id = ["t"];
 const LATEST = 8;
 
-/** Makes versions 1 to 8; each holds one row, its number. */
 async function prepare(root: string, tagged: readonly number[]): Promise<void> {
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, rowsOf(1));
@@ -32,7 +27,6 @@ async function prepare(root: string, tagged: readonly number[]): Promise<void> {
   for (const version of tagged) await ns.createTableTag({ id, tag: `v${version}`, version });
 }
 
-/** Returns the numbers of the versions; each has its row. */
 async function versionsOf(root: string, where = ""): Promise<number[]> {
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   const versions = (await ns.listTableVersions({ id })).versions.map(({ version }) => version);

@@ -16,7 +16,6 @@ const id = ["t"];
 
 interface IndexWork<Kind> {
   readonly kills: number;
-  /** Kills of processes that work on one table. */
   readonly killsOfTable: number;
   readonly maxDelayMs: number;
   /** Rows of the table at first; an insertion adds as many. */

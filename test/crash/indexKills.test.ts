@@ -1,7 +1,5 @@
 /**
- * Kills a process that builds or updates an index at random moments, while another resumes. The table is at
- * its old or its new version, answers by the index are those of a scan, and no file is left. `npm run soak`
- * kills more often.
+ * Kills a process that builds or updates an index, while another resumes. `npm run soak` kills more often.
  */
 
 import {
@@ -39,7 +37,6 @@ const id = ["t"];
 const vectorOf = (value: number): number[] =>
   Array.from({ length: DIMENSION }, (_, index) => Math.floor(value / 16 ** index) % 16);
 
-/** Returns two items, one of them unique to the value. */
 const listOf = (value: number): string[] => [`v${value}`, `of ${value % 40}`];
 const textOf = (value: number): string => `text of ${value} here`;
 

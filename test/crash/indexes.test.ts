@@ -1,7 +1,6 @@
 /**
- * Crash loop over indexes. Whatever disk call fails while one is built, updated or remapped, and however, the
- * table has all its rows, and answers by the index are those of a scan. A cleanup leaves exactly the files of
- * existing indexes.
+ * Crash loop over building, updating and remapping indexes: rows stay, answers equal those of a scan, and a
+ * cleanup leaves exactly the files of existing indexes.
  */
 
 import { readdir } from "node:fs/promises";
@@ -79,7 +78,6 @@ const SCENARIOS: Scenario[] = [
   },
 ];
 
-/** Checks that all rows are found, by a scan and by the index. */
 async function check(ns: DirectoryNamespace, where: string): Promise<void> {
   const table = ns.table(id);
   expect(valuesOf(await table.scan().toArrow()), where).toEqual(ROWS);

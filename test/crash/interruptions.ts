@@ -1,8 +1,6 @@
 /**
- * The loop of all crash tests: interrupts an operation at one disk call after another until it succeeds, and
- * checks what a new engine finds.
- *
- * `npm test` interrupts some of the calls in each way, `npm run soak` more of them.
+ * Interrupts an operation at one disk call after another until it succeeds, and checks what a new engine
+ * finds. `npm test` interrupts some of the calls, `npm run soak` more.
  */
 
 import { cp, mkdir, rm } from "node:fs/promises";
@@ -15,7 +13,6 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { type FaultMode, type FaultyDisk, faultyDisk } from "../support/faultyDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Way in which a disk call can fail. */
 export interface Way {
   readonly title: string;
   readonly mode: FaultMode;
@@ -44,7 +41,6 @@ export const WAYS = numbered(WRITE_WAYS.filter(({ title }) => title !== "a write
 
 export interface Stage {
   readonly root: string;
-  /** Undoes all changes of the directory. */
   restore(): Promise<void>;
 }
 
@@ -63,7 +59,6 @@ export async function stage(prepare: (root: string) => Promise<unknown>): Promis
   return { root, restore };
 }
 
-/** Calls `work` with a namespace that closes afterwards. */
 export async function withNamespace<T>(
   root: string,
   work: (ns: DirectoryNamespace) => Promise<T>,
@@ -73,7 +68,6 @@ export async function withNamespace<T>(
 }
 
 export interface Operation<Answer> {
-  /** Disk calls from one interruption to the next. */
   readonly stride: number;
   /** First call to interrupt. Default the index of the way. */
   readonly first?: number;

@@ -1,8 +1,6 @@
 /**
- * Kills a process that changes a directory at random moments, repeatedly on one directory. An engine that
- * opens it afterwards sees all acknowledged changes, and of the change in flight all or nothing.
- *
- * `npm run soak` kills far more often. The seed determines the changes, not the moments.
+ * Kills a process that changes a directory, repeatedly. A new engine sees all acknowledged changes, and the
+ * change in flight whole or not at all. The seed determines the changes, not the moments.
  */
 
 import { readdir } from "node:fs/promises";
@@ -30,18 +28,13 @@ const STALE_MS = 2000;
 const WAITING_STRIDE = 10;
 
 interface Workload {
-  /**
-   * Returns the next change, as consecutive calls.
-   * @param kind preferred kind of change: any number, which stands for one of the kinds
-   */
+  /** Returns the next change, as consecutive calls; `kind` is its preferred kind, and may be any number. */
   next(
     ns: DirectoryNamespace,
     kind: number,
   ): Promise<{ readonly name: string; readonly steps: readonly EngineStep[] }>;
   recordOutcome(outcome: EngineOutcome): void;
-  /**
-   * Compares the engine's view with the acknowledged changes; true if the change in flight is there as well.
-   */
+  /** Compares the engine with the acknowledged changes; true if it also has the change in flight. */
   compare(ns: DirectoryNamespace, where: string): Promise<boolean>;
 }
 
@@ -94,7 +87,7 @@ async function killRepeatedly(
   return root;
 }
 
-/** Returns the outcome of the last call; null if the process was killed before it answered. */
+/** Returns the outcome of the last call; null if the process was killed before. */
 async function callInTurn(
   engine: KillableEngine,
   steps: readonly EngineStep[],
@@ -106,8 +99,6 @@ async function callInTurn(
   }
   return outcome;
 }
-
-// ------------------------------------------------------------------------------------- the whole namespace
 
 /** Changes of all kinds, mostly ones that the model accepts. */
 class NamespaceChanges implements Workload {
@@ -140,7 +131,6 @@ class NamespaceChanges implements Workload {
     return { name: this.#change.name, steps };
   }
 
-  /** Draws a change; false if the model refuses it. */
   #draw(kind: number): boolean {
     const [, arbitrary] = changes[kind % changes.length];
     for (let attempt = 1; attempt <= 40; attempt++) {
@@ -192,8 +182,6 @@ it("a namespace keeps all acknowledged changes of killed writers", async () => {
     ).toEqual(latest.rows.map((v) => ({ v })));
   }
 });
-
-// ------------------------------------------------------------------------------------- upkeep of one table
 
 const id = ["t"];
 const rowsOf = (values: readonly number[]) =>

@@ -1,15 +1,9 @@
-/**
- * Ledgers of the changes that concurrent processes make, any of which may be killed. All acknowledged changes
- * must be there, and of a change in flight all or nothing.
- */
+/** Ledgers of the changes of concurrent processes, any of which may be killed. */
 
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 
-/**
- * A change in flight. It is acknowledged, or its process is killed; a late acknowledgement may follow the
- * kill.
- */
+/** A change in flight. It is acknowledged, or its process is killed; late acknowledgements are possible. */
 export interface Entry {
   acknowledge(version: number): void;
   lose(): void;
@@ -98,10 +92,7 @@ export class Additions {
 /** Effect that made a version of a table. */
 export type Effect = { readonly added: number } | { readonly restored: number };
 
-/**
- * A table that keeps all its versions, changed by many processes: each version follows from its effect and
- * those before.
- */
+/** A table that keeps all its versions, changed by many processes. */
 export class History {
   readonly #rows: (readonly number[])[] = [[]];
   readonly #effects = new Map<number, Effect>();
@@ -117,7 +108,6 @@ export class History {
     return [...this.#effects.keys()];
   }
 
-  /** Returns the rows of a settled version. */
   rowsOf(version: number): readonly number[] {
     return this.#rows[version];
   }

@@ -1,11 +1,7 @@
 /**
- * Several processes, and the reference, write to one namespace at the same time, with all kinds of changes.
- * Repeatedly, one of them is killed during a write, and another one writes the same kind to the same table.
- * That write does not wait for a stale lock. No acknowledged change is lost, and of each change in flight all
- * or nothing is there.
- *
- * It prints the time from each kill to the next acknowledged write. `npm run soak` kills far more often. The
- * seed determines the writes, not the moments.
+ * Several processes and the reference write to one namespace. One of ours is killed during a write, and
+ * another makes the same kind of write, which does not wait for a stale lock. No acknowledged change is
+ * lost. Prints the time from each kill to the next write. The seed determines the writes, not the moments.
  */
 
 import { type Dirent, readdirSync } from "node:fs";
@@ -35,7 +31,6 @@ const REFERENCE_PAUSE_MS = 100;
 /** A write that waits for a stale lock would give up earlier and be refused. */
 const STALE_MS = 600_000;
 
-/** Holds a writer between two writes. */
 class Gate {
   #closed: Promise<void> | null = null;
   #onArrival: (() => void) | undefined;

@@ -1,7 +1,6 @@
 /**
- * Crash loop over a change of the catalog that empties old versions. Whatever disk call fails, and however,
- * every assigned number stays taken, and the newest versions stay whole. An open connection of the reference
- * loses nothing, and later changes empty the remaining versions.
+ * Crash loop over a change of the catalog that empties old versions: assigned numbers stay taken, the newest
+ * versions stay whole, and later changes empty the rest.
  */
 
 import type { DirectoryNamespace } from "tiltyard";

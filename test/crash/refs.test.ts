@@ -1,8 +1,4 @@
-/**
- * Crash loop over changes of tags and branches. Whatever disk call fails, and however, an engine that opens
- * the table afterwards sees the refs before or after the change. Acknowledged changes are there, and the
- * change can be made, or repeated.
- */
+/** Crash loop over changes of tags and branches: a new engine sees the refs before or after the change. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -30,10 +26,7 @@ async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>>
   return state;
 }
 
-/**
- * Makes the start of all scenarios: versions 1 and 2, a tag of the first, branches dev (with rows), dev/x in
- * it, and deep/down. If a branch is deleted and made again, its version differs.
- */
+/** Makes versions 1 and 2, a tag of the first, and branches dev (with rows), dev/x in it, and deep/down. */
 async function prepare(ns: DirectoryNamespace): Promise<void> {
   await ns.createTable({ id }, rowsOf(1));
   await ns.insertIntoTable({ id }, rowsOf(2));

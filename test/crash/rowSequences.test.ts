@@ -1,8 +1,6 @@
 /**
- * Sequences of appends, deletes, updates, merges, compactions, changes of columns and restores. A failing
- * disk call, the death of the process or a power cut interrupts each. Afterwards a new engine sees every
- * version of every table as before or after the change, and the next change continues from there.
- * Acknowledged changes are there. One of the tables has stable row ids.
+ * Interrupts sequences of changes of rows and columns by a failing disk call, the process's death or a power
+ * cut. A new engine sees every version as before or after the change, and continues from there.
  */
 
 import { isDeepStrictEqual } from "node:util";

@@ -1,7 +1,6 @@
 /**
- * Crash loop over changes of a schema and its metadata. Whatever disk call fails, and however, an engine that
- * opens the table afterwards sees schema, metadata and rows before or after the change, on the branch too.
- * Acknowledged changes are there, and the change can be made, or repeated.
+ * Crash loop over changes of a schema and its metadata: a new engine sees them before or after the change,
+ * on the branch too.
  */
 
 import { readdir } from "node:fs/promises";
@@ -35,18 +34,14 @@ const shapeOf = ({ fields, metadata }: Schema) => ({
 
 const contentOf = (table: Table) => ({ ...shapeOf(table.schema), rows: table.toArray().map(String) });
 
-/**
- * Returns schema, metadata and rows of main and of the branch, without versions, which a repeated change
- * increments.
- */
+/** Returns schema, metadata and rows of main and of the branch, without version numbers. */
 const stateOf = async (ns: DirectoryNamespace) => ({
   main: contentOf(await ns.table(id).scan().toArrow()),
   branch: contentOf(await ns.table(id, { branch: BRANCH }).scan().toArrow()),
 });
 
 /**
- * Makes columns v, s and w, the last all null; two fragments, the first with a deleted row; and a branch with
- * a fragment of its own.
+ * Makes columns v, s and w (all null), two fragments, one with a deleted row, and a branch with a fragment.
  */
 async function prepare(ns: DirectoryNamespace): Promise<void> {
   const { root } = ns;

@@ -1,7 +1,4 @@
-/**
- * Kills a process that builds or updates an index of words at random moments, while another resumes. Searches
- * with and without the index agree, and no file is left. `npm run soak` kills more often.
- */
+/** Kills a process that builds or updates a text index, while another resumes; searches must stay right. */
 
 import { Table, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";

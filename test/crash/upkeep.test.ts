@@ -1,7 +1,4 @@
-/**
- * Crash loop over cleanup and compaction. Whatever disk call fails, and however, every remaining version has
- * all its rows, as have tags and branches. The next run leaves the files that a successful one leaves.
- */
+/** Crash loop over cleanup and compaction: every remaining version, tag and branch has all its rows. */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,9 +18,7 @@ const id = ["t"];
 /** Rows of the versions of the main branch, from 1 on. */
 const HISTORY = [[1, 2, 3], [1, 2, 3, 4], [1, 3, 4], [1, 3, 4, 5], [6], [6, 7]];
 
-/**
- * Makes the versions of {@link HISTORY}, a tag of the second, and a branch of the fourth with another row.
- */
+/** Makes the versions of {@link HISTORY}, a tag of the second, and a branch of the fourth with more rows. */
 async function prepare(ns: DirectoryNamespace): Promise<void> {
   const { root } = ns;
   await ns.createTable({ id }, rowsOf(1, 2, 3));
@@ -37,7 +32,6 @@ async function prepare(ns: DirectoryNamespace): Promise<void> {
   await ns.insertIntoTable({ id }, rowsOf(7));
 }
 
-/** Checks the rows of every version; returns their numbers. */
 async function checkVersions(ns: DirectoryNamespace, where: string): Promise<number[]> {
   const numbers = (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
   for (const version of numbers) {
@@ -106,7 +100,6 @@ describe("compaction", () => {
     await reference.deleteRows(ns.root, "t", "v IN (11, 41, 42)");
   }
 
-  /** Checks the rows of all versions; returns the latest. */
   async function checkRows(ns: DirectoryNamespace, where: string): Promise<number> {
     const { versions } = await ns.listTableVersions({ id });
     for (const { version } of versions.slice(5)) {

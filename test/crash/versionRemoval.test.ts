@@ -1,7 +1,6 @@
 /**
- * Crash loop over deleting versions, alone and in a batch. Whatever disk call fails, and however, a later
- * engine sees all of the versions or none, and every version has its rows. The deletion can be made, or
- * repeated, and the next cleanup leaves no file of deleted versions.
+ * Crash loop over deleting versions, alone and in a batch: a new engine sees all of them or none, and the
+ * next cleanup leaves no file of deleted versions.
  */
 
 import { readdir } from "node:fs/promises";
@@ -22,10 +21,7 @@ const LINES = [
   { id: ["b"], branch: "dev", directory: join("b.lance", "tree", "dev") },
 ] as const;
 
-/**
- * Makes tables a and b with versions 1 to 5, and a branch of b with versions 5 to 8; each replaces the one
- * before.
- */
+/** Makes tables a and b with versions 1 to 5, and a branch of b with 5 to 8. Each replaces the one before. */
 async function prepare(ns: DirectoryNamespace): Promise<void> {
   for (const name of ["a", "b"]) {
     await ns.createTable({ id: [name] }, rowsOf(1));

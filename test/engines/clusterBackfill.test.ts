@@ -1,4 +1,6 @@
-/** Backfills on a local Ray of two processors: workers and drivers that die, progress, cancellation, and how fast it is. */
+/**
+ * Backfills on a local Ray of two processors: dying workers and drivers, progress, cancellation, and speed.
+ */
 
 import { execFile, fork } from "node:child_process";
 import { once } from "node:events";
@@ -129,7 +131,6 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await sleep(50);
 }
 
-/** Every row has its value, and nothing is left that is not committed. */
 async function expectFilled(rows = ROWS, column = "d"): Promise<void> {
   const table = await open()
     .table("t")
@@ -141,7 +142,6 @@ async function expectFilled(rows = ROWS, column = "d"): Promise<void> {
   expect(left).toEqual([]);
 }
 
-/** Versions that the commits of the job made. */
 const versionsSince = async (version: number): Promise<number> =>
   ((await open().describeTable(ID)).version as number) - version;
 

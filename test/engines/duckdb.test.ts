@@ -1,5 +1,3 @@
-/** DuckDB, with its Lance extension. */
-
 import { Float64, type Table, Utf8 } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";

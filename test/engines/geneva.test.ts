@@ -1,4 +1,4 @@
-/** Geneva: its columns computed by functions, which we recognise, fill and clean up around; and ours, as it sees them. */
+/** Geneva's computed columns, which we recognise, fill and clean up around; and ours, as Geneva sees them. */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -94,7 +94,7 @@ describe("Geneva 0.17.0", () => {
     const computed = await rowsHere("busy");
     expect(sortedIdsOf(computed)).toEqual(numbersFrom(0, 150));
     const rows = computed.toArray();
-    // Geneva computes rows that were there when it began; the next backfill, which is ours, computes the others.
+    // Geneva computes the rows that existed at its start; our next backfill computes the others.
     for (const { id, twice } of rows) expect([id * 2n, id * 10n]).toContain(twice);
     expect(rows.filter(({ id, twice }) => twice === id * 2n).length).toBeGreaterThan(0);
   }, 300_000);

@@ -1,4 +1,4 @@
-/** The page about other engines: its Python runs as printed, in the order of the page, and prints what its comments say. */
+/** The Python of the page about other engines runs as printed, and prints what its comments say. */
 
 import { type ExecFileException, execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
@@ -11,7 +11,6 @@ import { makeTempDir } from "../support/tempDir.js";
 import { environment } from "./support/environments.js";
 import { type Handler, startHandler } from "./support/handler.js";
 
-/** Environments by the headings of sections. */
 const ENVIRONMENTS: Readonly<Record<string, string>> = {
   Python: "lancedb",
   DuckDB: "duckdb",
@@ -55,7 +54,7 @@ describe("the page", () => {
 });
 
 /**
- * Returns what a program printed. Runs it again once if its process crashed before it printed anything.
+ * Returns a program's output. Runs it again once if its process crashed before it printed anything.
  * @throws an error that tells how the program ended and what it wrote
  */
 async function outputOf(python: string, script: string, directory: string, mayCrash = true): Promise<string> {

@@ -18,7 +18,6 @@ interface View {
   readonly namespaces: Readonly<Record<string, View>>;
 }
 
-/** Operations that both engines have. */
 interface Catalog {
   createNamespace(id: Id, properties?: Readonly<Record<string, string>>): Promise<unknown>;
   dropNamespace(id: Id): Promise<unknown>;

@@ -1,4 +1,4 @@
-/** Changes of rows and columns: each by either engine to the same table, and both engines see the same rows after it. */
+/** Changes of rows and columns by either engine to one table: both engines see the same rows afterwards. */
 
 import { Int64 } from "apache-arrow";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Indexes: built by either engine, asked by both, and the answers are those of a scan; also after changes and upkeep. */
+/** Indexes built by either engine: both answer as a scan does, also after changes and upkeep. */
 
 import { FixedSizeList, Float32, Float64, Int32, type Table, Utf8 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
@@ -156,8 +156,8 @@ interface Fault {
 }
 
 /**
- * Faults of pylance. It has them with tables and indexes that it made and changed alone, too: a test that meets a fault
- * proves that. docs/format.md lists them.
+ * Faults of pylance, also with tables and indexes that it made alone; a test that meets one proves that.
+ * docs/format.md lists them.
  */
 const FAULTS: readonly Fault[] = [
   {
@@ -200,7 +200,6 @@ interface Origin {
   readonly stableRowIds: boolean;
 }
 
-/** Makes a table of two fragments. */
 type Make = (pair: PylancePair, name: string, origin: Origin) => Promise<unknown>;
 /** Changes a table, and says what happened to it. */
 type Step = (pair: PylancePair, name: string, origin: Origin, kind: Kind) => Promise<unknown>;
@@ -280,7 +279,8 @@ describe.each(MAJORS)("pylance %i", (major) => {
       const [name, plain] = [pair.freshName(), pair.freshName()];
       for (const each of [name, plain]) await MIXED.make(pair, each, origin);
       const alone = new OwnTable(pair, origin, kind);
-      // The training of vectors begins at random: a table of pylance's own need not show a fault at the same vectors.
+      // The training of vectors begins at random: pylance's own table need not show a fault at the same
+      // vectors.
       const isRandom = kind.column === "v";
       for (const stage of STAGES) {
         if (stage === "changed") await MIXED.changed(pair, plain, origin, kind);
@@ -348,7 +348,6 @@ class OwnTable {
     this.#kind = kind;
   }
 
-  /** Returns the fault of a step. */
   async wrongStep(stage: Stage): Promise<string | null> {
     if (this.#name === null) {
       this.#name = this.#pair.freshName();
@@ -362,7 +361,6 @@ class OwnTable {
     return this.#wrong[STAGES.indexOf(stage)];
   }
 
-  /** Returns the fault of an answer after a step. */
   async wrongAnswer(stage: Stage, question: Question, expected: readonly number[]): Promise<string | null> {
     await this.wrongStep(stage);
     return wrongOf(() => askedThere(this.#pair, this.#name as string, question), expected);

@@ -239,7 +239,7 @@ describe(`pylance ${NEWEST}`, () => {
     await pair.there("validate", name);
   });
 
-  // Lance 12 and 13 move rows out of the reach of a BTREE of version 1, and count them as covered. So we never ask one.
+  // Lance 12 and 13 count moved rows as covered by a BTREE of version 1. So we never use one.
   it.each([
     12, 13,
   ])("its BTREE by stable ids misses rows that pylance %i moved, and we do not", async (older) => {

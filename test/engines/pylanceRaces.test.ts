@@ -1,4 +1,4 @@
-/** pylance and we append to, update and delete from one table at the same time: nothing acknowledged is lost. */
+/** pylance and we append, update and delete in one table concurrently: no acknowledged change is lost. */
 
 import { setTimeout } from "node:timers/promises";
 import { Table } from "apache-arrow";

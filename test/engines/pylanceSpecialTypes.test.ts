@@ -1,4 +1,4 @@
-/** Types with a meaning of their own: JSON, bfloat16, extension types, dictionaries, and blobs, in both directions. */
+/** JSON, bfloat16, extension types, dictionaries and blobs, in both directions. */
 
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
@@ -98,7 +98,7 @@ const DOCUMENTS = [
   '{"a":"ü","e":18446744073709551615}',
 ];
 
-/** Kinds of blobs, with sizes that lie in the data file, in a side file with others, and in one of their own. */
+/** Kinds of blobs, with sizes for the data file, a shared side file, and a side file of their own. */
 const BLOBS = [
   {
     kind: "blobs of version 1",

@@ -1,4 +1,4 @@
-/** Versions, tags and branches: made, moved and deleted by either engine; a cleanup by either keeps what they need. */
+/** Versions, tags and branches of either engine: a cleanup by either keeps the files that they need. */
 
 import type { Table } from "apache-arrow";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -11,7 +11,6 @@ interface Point {
   readonly version?: number;
 }
 
-/** Operations that both engines have. */
 interface Engine {
   append(name: string, branch: string | undefined, ...ids: number[]): Promise<unknown>;
   delete(name: string, branch: string | undefined, filter: string): Promise<unknown>;
@@ -123,7 +122,6 @@ describe.each(MAJORS)("pylance %i", (major) => {
     return { tags, branches };
   }
 
-  /** Five versions, each of a row more. */
   async function makeTable(by: "here" | "there"): Promise<string> {
     const name = pair.freshName();
     if (by === "here") await pair.namespace.createTable({ id: [name] }, idRows(1));

@@ -1,6 +1,6 @@
 /**
- * The REST protocol as Lance's own server speaks it, and as ours does: the same calls to both, on directories of their
- * own that begin empty. Answers are equal except for what `restDifferences.ts` lists, and nothing there is out of date.
+ * Compares our REST server with Lance's own: the same calls, on directories that begin empty. Answers are
+ * equal except for the entries of `restDifferences.ts`, none of which is out of date.
  */
 
 import { readFile } from "node:fs/promises";
@@ -67,7 +67,7 @@ function rowsOf(bytes: Uint8Array): object {
   return { fields: table.schema.fields.map(String), rows: texts.sort().map((text) => JSON.parse(text)) };
 }
 
-/** Lists the differences of our answer: "404/4, not 200", or for answers of equal status "more", "less" or "other" with a path. */
+/** Lists the differences of our answer: "404/4, not 200", or "more", "less" or "other" with a path. */
 function differences(ours: Answer, theirs: Answer): string[] {
   const isError = (answer: Answer) => answer.status >= 400;
   const outcome = ({ status, code }: Answer) => (code === undefined ? `${status}` : `${status}/${code}`);

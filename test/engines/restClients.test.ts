@@ -1,4 +1,4 @@
-/** Clients of the REST protocol in Python, against our server: the values are those that we see in process. */
+/** Python clients of the REST protocol get from our server the values that we see in process. */
 
 import type { Table as ArrowTable } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** The client of the namespace spec in pylance calls every operation that it has, and we see the effect in process. */
+/** pylance's client of the namespace spec calls every operation that it has; we check the effects. */
 
 import type { Table as ArrowTable } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

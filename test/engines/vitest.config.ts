@@ -1,7 +1,6 @@
 /**
- * `npm run test:engines`: other engines of Lance tables, in releases that are pinned. They are installed under `.engines`,
- * or where `TILTYARD_ENGINES` says. A test is named after its engine and what the engine does: the table at the end of a
- * run has a line for each.
+ * `npm run test:engines`: pinned releases of other engines, in `.engines` or where `TILTYARD_ENGINES` says.
+ * A test is named after its engine and the operation; the table at the end of a run has a line for each.
  */
 import { defineConfig } from "vitest/config";
 import { settings } from "../../vitest.config.ts";

@@ -1,5 +1,3 @@
-/** Gathering columns one by one gives the same column as concatenating them. */
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Column, VariableColumn } from "../../../src/arrow/columns/column.js";
@@ -41,7 +39,6 @@ const allRows = (column: Column): Column =>
     Uint32Array.from({ length: column.length }, (_, row) => row),
   );
 
-/** Gathers copies of columns, and overwrites each after its append. */
 function gather(columns: readonly Column[], rowCount: number, memory: GatherMemory): Column {
   const gatherer = new ColumnGatherer(columns[0], rowCount, memory);
   for (const column of columns) {

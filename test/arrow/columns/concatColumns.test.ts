@@ -1,5 +1,3 @@
-/** Concatenating columns in steps gives the same column as at once. */
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";

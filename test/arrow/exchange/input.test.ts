@@ -17,7 +17,6 @@ const arrow18 = createRequire(new URL("../../reference/package.json", import.met
   "apache-arrow",
 ) as typeof import("apache-arrow");
 
-/** Reads all batches into a table. */
 async function readAll(data: unknown, signal?: AbortSignal): Promise<arrow.Table> {
   const input = await openInput(data, signal);
   const batches: arrow.RecordBatch[] = [];

@@ -24,7 +24,6 @@ async function readAll(data: unknown, bounds?: InputBounds): Promise<Table> {
   return toTable(input.schema, batches);
 }
 
-/** Values as in the JSON files. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
   if (typeof value === "bigint") return Number(value);

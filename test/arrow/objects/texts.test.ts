@@ -1,5 +1,3 @@
-/** ASCII texts are encoded many at a time, with the bytes of one at a time. */
-
 import { LargeUtf8, Utf8 } from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -28,7 +28,6 @@ const disk = new NodeDisk({ durability: "none" });
 const open = (root: string, otherDisk?: Disk) =>
   new DirectoryNamespace({ root, durability: "none", ...(otherDisk && { disk: otherDisk }) });
 
-/** Leaves a batch whose process died right after its decision. */
 async function leaveBatch(
   root: string,
   steps: readonly BatchStep[],
@@ -182,10 +181,7 @@ describe("versions of several tables", () => {
 const versionsOf = async (ns: DirectoryNamespace, id: string[], branch?: string): Promise<number[]> =>
   (await ns.listTableVersions({ id, branch })).versions.map(({ version }) => version);
 
-/**
- * Makes table `a` with versions 1 to 4, `b` with 1 to 3, and a branch `dev` of `b` from version 3 with
- * versions 3 to 5.
- */
+/** Makes table `a` with versions 1 to 4, `b` with 1 to 3, and branch `dev` of `b` with versions 3 to 5. */
 async function prepareHistory(): Promise<{ root: string; places: Record<"a" | "b" | "c", string> }> {
   const prepared = await prepare();
   await using ns = open(prepared.root);
@@ -373,7 +369,6 @@ describe("a batch", () => {
     expect(await directorySnapshot(root)).toEqual(before);
   });
 
-  /** Leaves a batch whose process died right after its decision. */
   async function leaveDecided(root: string, places: Record<string, string>): Promise<void> {
     const manifests: Uint8Array[] = [];
     const steps: CreateVersionStep[] = [];

@@ -1,5 +1,3 @@
-/** Makes tables that share a directory, as rows of another engine may. */
-
 import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { Table, Utf8, vectorFromArray } from "apache-arrow";

@@ -16,7 +16,6 @@ const text = (name: string, nullable: boolean) => ({
   metadata: new Map<string, string>(),
   children: [],
 });
-/** Replaces lone surrogates. */
 const wellFormed = (value: string): string => Buffer.from(value).toString();
 const FIELDS = assignFieldIds([
   text("object_id", false),
@@ -68,7 +67,6 @@ function columnsOf(rows: readonly FullRow[]): Column[] {
 
 const catalogOf = (rows: readonly FullRow[]) => Catalog.decode(FIELDS, columnsOf(rows), "m");
 
-/** Decodes all rows from the columns alone. */
 function fullRows(catalog: Catalog): FullRow[] {
   const decoded = Catalog.decode(FIELDS, catalog.columns, "m");
   expect(decoded.rows).toEqual(catalog.rows);

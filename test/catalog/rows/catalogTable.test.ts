@@ -1,6 +1,4 @@
-/**
- * Reads catalogs that others may have left: more columns, other rows, damage, settings that forbid access.
- */
+/** Reads catalogs of other engines: more columns, other rows, damage, and settings that forbid access. */
 
 import { mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +43,6 @@ interface Row {
   readonly metadata?: string | null;
 }
 
-/** Writes a catalog as another engine might. */
 async function writeCatalog(rows: readonly Row[], version: "2.1" | "2.2" = "2.2"): Promise<void> {
   const list = new List(new Field("object_id", new Utf8(), true));
   const columns: [string, DataType, boolean, unknown[]][] = [

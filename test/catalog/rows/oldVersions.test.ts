@@ -1,7 +1,4 @@
-/**
- * Checks that old versions of the catalog take almost no space, and that no outdated connection loses a
- * change.
- */
+/** Old versions of the catalog take almost no space, and no outdated connection loses a change. */
 
 import { link, mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";

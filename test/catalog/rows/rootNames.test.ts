@@ -20,9 +20,7 @@ beforeEach(async () => {
   lists = 0;
 });
 
-/**
- * Returns a disk that counts the listings of the root, and derives its link count from its subdirectories.
- */
+/** Returns a disk that counts listings of the root and derives its link count from its subdirectories. */
 function countingLists(linksOf: (subdirectories: number) => number): Disk {
   const disk = new NodeDisk({ durability: "none" });
   return replacedVerbs(disk, {
@@ -41,7 +39,6 @@ function countingLists(linksOf: (subdirectories: number) => number): Disk {
 
 const counted = (subdirectories: number): number => 2 + subdirectories;
 const catalog = Catalog.empty;
-/** A later version of the catalog. */
 const later = Object.create(Catalog.empty) as Catalog;
 const recover = () => new Promise((resolve) => setTimeout(resolve, 120));
 

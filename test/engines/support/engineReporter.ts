@@ -1,4 +1,4 @@
-/** Prints the results as a table: a line for each engine and operation. A test's first group is its engine. */
+/** Prints the results as a table: a line per engine and operation. A test's first group is its engine. */
 
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 

@@ -13,7 +13,6 @@ import lockfile from "proper-lockfile";
 
 const run = promisify(execFile);
 
-/** Directory of the environments. */
 export const ENGINES =
   process.env.TILTYARD_ENGINES ?? fileURLToPath(new URL("../../../.engines", import.meta.url));
 const LOCKED = fileURLToPath(new URL("../environments/", import.meta.url));

@@ -1,4 +1,4 @@
-/** Round trips of rows between us and pylance. A fault is its own if pylance shows it on a table of its own, too. */
+/** Round trips of rows between us and pylance. A fault is its own if a table of its own has it, too. */
 
 import type { Table } from "apache-arrow";
 import { type CompareOptions, compareTables } from "../../support/compareTables.js";

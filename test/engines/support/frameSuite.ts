@@ -52,7 +52,6 @@ export const typesOf = (schema: Schema, names?: readonly string[]): Table => {
   return names === undefined ? empty : empty.select([...names]);
 };
 
-/** Opens an engine for the tests of a group. */
 function openFrames(engine: FrameEngine): FramePair {
   const pair = {} as { -readonly [Member in keyof FramePair]: FramePair[Member] };
   beforeAll(async () => {
@@ -100,7 +99,7 @@ function groupsOf(rows: Table): Table {
 export const expectSame = (expected: Table, actual: Table) =>
   compareTables(sortedBy("id", expected), sortedBy("id", actual), { metadata: false, nullability: false });
 
-/** Rows with an id and a value of each type; times are of a few decades in any unit, which is what all engines hold. */
+/** Returns rows with an id and a value of each type. Times lie within a few decades, as all engines need. */
 export function valuesOf(types: readonly TypeName[]): Table {
   const valueAt = (type: TypeName): Vector => {
     const values = makeColumn({ type, shape: "random", nulls: "some" }, TYPE_ROWS, 7);

@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import { exitOf, nextMessage, startProcess } from "../../support/childProcess.js";
 
 const SCRIPT = fileURLToPath(new URL("./handlerProcess.mjs", import.meta.url));
-/** The key that servers of this suite take. */
 export const API_KEY = "a key of the engines";
 
 export interface Handler extends AsyncDisposable {

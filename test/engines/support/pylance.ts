@@ -23,7 +23,6 @@ interface OpenPair {
   readonly python: Python;
 }
 
-/** Opens a pair for the tests of a group, and closes it after them. */
 export function openPair(major: number): PylancePair {
   const pair = new PylancePair(major);
   beforeAll(() => pair.open());
@@ -84,7 +83,6 @@ export class PylancePair {
     return join(this.root, `${name}.lance`);
   }
 
-  /** Calls a function of `pylance_tables.py` about a table. */
   there<Result = unknown>(call: string, name: string, ...args: readonly unknown[]): Promise<Result> {
     return this.#pair.python.call<Result>(call, this.pathOf(name), ...args);
   }

@@ -1,5 +1,3 @@
-/** A process that runs functions of a Python module in an environment. */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -24,7 +24,6 @@ export interface RayOptions {
 export class RayProcesses implements AsyncDisposable {
   /** URL of the dashboard. */
   readonly address: string;
-  /** Path of its Python. */
   readonly python: string;
   readonly token = TOKEN;
   readonly headers = { authorization: `Bearer ${TOKEN}` };
@@ -85,7 +84,6 @@ export class RayProcesses implements AsyncDisposable {
     return cluster;
   }
 
-  /** The job API, as JSON. */
   async jobs(): Promise<{ submission_id: string; status: string; metadata: Record<string, string> }[]> {
     const response = await fetch(`${this.address}/api/jobs/`, { headers: this.headers });
     return (await response.json()) as never;

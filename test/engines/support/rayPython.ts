@@ -1,4 +1,4 @@
-/** Python with a Ray cluster of its own, which the functions `start` and `stop` of its module begin and end. */
+/** Python with a Ray cluster; its module's functions `start` and `stop` begin and end it. */
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Calls of the REST protocol, good and bad, in the order in which they are made. Each group works on tables of its own,
- * so that a call that one server refuses changes no answer of another group.
+ * Calls of the REST protocol, valid and invalid, in order. Each group has tables of its own, so that a
+ * refused call changes no answer of another group.
  */
 
 import { Table as ArrowTable, type Table, tableToIPC } from "apache-arrow";

@@ -1,6 +1,6 @@
 /**
- * Differences of our server's answers to the calls of `restCalls.ts` from those of Lance's own server, with reasons. The list
- * in `docs/http.md` has the same reasons.
+ * Differences of our server's answers to `restCalls.ts` from those of Lance's server, with reasons.
+ * `docs/http.md` has the same reasons.
  */
 
 export interface Difference {

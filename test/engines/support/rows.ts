@@ -1,5 +1,3 @@
-/** Rows with ids, and the ids of rows. */
-
 import * as arrow from "apache-arrow";
 import { fieldOf, int64s } from "../../support/arrowColumns.js";
 
@@ -8,7 +6,6 @@ export type SampleColumn = readonly [type: arrow.DataType, cellOf: (id: number) 
 
 /** Numbers, of which every seventh is null. */
 export const NUMBERS: SampleColumn = [new arrow.Float64(), (id) => (id % 7 === 0 ? null : id / 4)];
-/** Texts that repeat, of which every fifth is null. */
 export const TEXTS: SampleColumn = [new arrow.Utf8(), (id) => (id % 5 === 0 ? null : `text ${id % 13}`)];
 /** Vectors of four dimensions, each of one row only. */
 export const VECTORS: SampleColumn = [

@@ -1,4 +1,4 @@
-/** The jar by which Spark has Lance tables. It comes from the registry that Maven is set up with, or from a path. */
+/** The jar that gives Spark Lance tables, from the registry of Maven's settings or from a path. */
 
 import { execFile } from "node:child_process";
 import { stat } from "node:fs/promises";
@@ -13,7 +13,7 @@ const MINUTES_MS = 60_000;
 /** Maven's words for an artifact that its registry does not have, now or when it last asked. */
 const NOT_SERVED = /^.*(Could not find artifact|was not found in .* during a previous attempt).*$/m;
 
-/** The path of the jar, or what Maven says of a registry that does not have it. */
+/** Path of the jar, or Maven's message about a registry without it. */
 export type SparkBundle = { readonly jar: string } | { readonly notServed: string };
 
 /**
