@@ -1,6 +1,6 @@
 /**
- * Tables that the reference wrote (test/golden), one per layout and compression, are read as what went into them:
- * whole, in part and row by row. How they were made: test/support/goldenTables.ts.
+ * Tables of the reference (test/golden), one per layout and compression, are read whole, in part and by row.
+ * test/support/goldenTables.ts makes them.
  */
 
 import { readdirSync, readFileSync } from "node:fs";

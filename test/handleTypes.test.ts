@@ -1,7 +1,4 @@
-/**
- * Compiles the types of handles as a program sees them: with `exactOptionalPropertyTypes` and
- * `noUncheckedIndexedAccess`, against the built declarations.
- */
+/** Compiles the types of handles, against the built declarations, with two strict options of programs. */
 
 import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";

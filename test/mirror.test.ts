@@ -12,8 +12,8 @@ const SOURCE_ROOT = join(TEST_ROOT, "../src");
 const SMALL_LINES = 60;
 
 /**
- * Suites that cover the files of a folder, or one file, without a test of their path. The longest matching
- * entry counts. `src/a/b.ts` has the path `a/b`.
+ * Suites that cover the files of a folder, or one file. The longest matching entry counts, and the file
+ * `src/a/b.ts` has the path `a/b`.
  */
 const COVERED: Readonly<Record<string, string>> = {
   DirectoryNamespace: "interop/operations",
@@ -97,7 +97,6 @@ const COVERED: Readonly<Record<string, string>> = {
 
 const testOf = (path: string): string => join(TEST_ROOT, `${path}.test.ts`);
 
-/** Paths of the larger source files without a test of their path. */
 const unmirrored = readdirSync(SOURCE_ROOT, { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
   .filter((file) => readFileSync(join(SOURCE_ROOT, file), "utf8").split("\n").length - 1 > SMALL_LINES)

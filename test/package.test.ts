@@ -1,4 +1,4 @@
-/** The package as others get it: what is in it, and that both kinds of modules, and their types, are there. */
+/** The package as npm packs it: its files, both kinds of modules, and their types. */
 
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";

@@ -7,8 +7,8 @@ import { DirectoryNamespace, NamespaceError, type UserFunction } from "tiltyard"
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /**
- * Programs depend on these names: what compiles here must keep compiling. Requests and answers are therefore
- * written with every member, even those that the engine ignores.
+ * Names that programs depend on: code that compiles here must keep compiling. So requests and answers have
+ * every member, even those that the engine ignores.
  */
 
 const functions: Record<string, UserFunction> = {};

@@ -33,11 +33,7 @@ export async function samplePage(
   return { name, layout, encoding, rowCount, buffers };
 }
 
-/**
- * Returns false if decoding refuses the page.
- *
- * @param check may be less strict
- */
+/** Returns false if decoding refuses the page. `check` may be less strict. */
 export function decodesSafely(
   { layout, encoding, rowCount, buffers }: SamplePage,
   check: typeof checkColumn = checkColumn,

@@ -96,7 +96,6 @@ export async function readColumns(
   );
 }
 
-/** Reads all rows of a file, decoded by the schema they were written with. */
 export async function fileToTable(bytes: Uint8Array, schema: Schema): Promise<Table> {
   const handle = new MemoryDisk().handle("/t.lance", bytes);
   const file = await openDataFile(handle, "/t.lance");

@@ -9,10 +9,7 @@ import { Manifest } from "../../src/format/table.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { writeTable } from "./dataFiles.js";
 
-/**
- * @param directory of a table with one version and one data file
- * @param write writes the file and returns its length
- */
+/** Replaces the only data file of a table with one version; `write` returns the length of the new file. */
 export async function swapDataFile(
   disk: Disk,
   directory: string,

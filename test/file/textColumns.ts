@@ -1,5 +1,3 @@
-/** Makes columns of texts, and reads their texts. */
-
 import type { VariableColumn } from "../../src/arrow/columns/column.js";
 
 export function strings(texts: readonly (string | null)[]): VariableColumn {

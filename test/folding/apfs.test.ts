@@ -1,5 +1,3 @@
-/** Runs suites of the engine on a disk that folds names as APFS does. */
-
 import { vi } from "vitest";
 import { foldedLock, foldedNodeDisk } from "../support/foldedModules.js";
 

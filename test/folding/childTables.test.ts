@@ -1,7 +1,6 @@
 /**
- * Checks that tables of child namespaces may have any name, because the catalog chooses their directories. A
- * registered location must not be one in which some file system finds another table, or the engine's own
- * files.
+ * Tables of child namespaces may have any name. A registered location must not be one in which some file
+ * system finds another table or the engine's files.
  */
 
 import { cp, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
@@ -148,7 +147,6 @@ describe("two rows whose locations fold together", () => {
     if (merged) await rm(join(root, "place"), { recursive: true });
   }
 
-  /** Changes the location in a row of the catalog. */
   async function replaceInCatalog(directory: string, newDirectory: string): Promise<void> {
     const context = openContext({ root, durability: "none" });
     await changeCatalog(context, (catalog) => {

@@ -1,7 +1,4 @@
-/**
- * Makes tables whose names fold together with two engines at the same time. One of them gets its name,
- * whenever the other comes in between, and every acknowledged table exists.
- */
+/** Two engines make tables whose names fold together: one gets its name, and acknowledged tables exist. */
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";

@@ -1,6 +1,6 @@
 /**
- * Makes branches and tags whose names, or directories, some file system treats as one. No two branches of a
- * table may get such names. If another engine made them, deleting one must leave the other.
+ * No two branches of a table get names that some file system treats as one. If another engine made them,
+ * deleting one leaves the other.
  */
 
 import { access, cp, mkdir, readdir, rename, rm, utimes } from "node:fs/promises";

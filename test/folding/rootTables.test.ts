@@ -1,6 +1,6 @@
 /**
- * Makes root tables whose names some file system treats as one. No two tables get such names, on any disk. On
- * a disk that folds names, nobody reaches a table by another's name.
+ * No two root tables get names that some file system treats as one, and nobody reaches a table by the
+ * other's name.
  */
 
 import { access, mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";

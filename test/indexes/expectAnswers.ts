@@ -14,10 +14,7 @@ import {
   type Value,
 } from "./indexValues.js";
 
-/**
- * Compares the answers to many queries with a scan, and returns their number. Skips queries that the index
- * does not answer.
- */
+/** Compares answers to many queries with a scan; returns the number of queries that the index answers. */
 export async function expectAnswers(
   type: string,
   index: OpenIndex,

@@ -79,7 +79,6 @@ export async function* batchesOf(
   }
 }
 
-/** Sorts by the plain order of test values. */
 async function* sortInMemory(
   rows: AsyncIterable<IndexRows>,
   type: LogicalType,

@@ -54,7 +54,6 @@ export const int32 = (value: number): Uint8Array => bytesWith(4, (view) => view.
 export const double = (value: number): Uint8Array => bytesWith(8, (view) => view.setFloat64(0, value, true));
 export const text = (value: string): Uint8Array => encoder.encode(value);
 
-/** Returns the bytes per value of a type; null for text and binary. */
 function widthOf(type: LogicalType): number | null {
   switch (type.kind) {
     case "int":

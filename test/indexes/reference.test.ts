@@ -95,7 +95,6 @@ const INDEXED: Indexed[] = [
 let root: string;
 let connection: Connection;
 let table: Table;
-/** Directory and kind of the index of each column. */
 const written = new Map<string, { directory: string; kind: IndexKind; version: number }>();
 
 const arrowFieldOf = ({ name, type, children }: TableField): Field =>
@@ -184,7 +183,6 @@ describe.each(INDEXED)("an index $name of LanceDB", ({ name, kind, field, column
   });
 });
 
-/** Schema, metadata, rows and global buffers of a file. */
 async function contentOf(directory: string, name: string, isUnordered: boolean) {
   const files = filesIn(directory);
   const metadata = await files.open(name);

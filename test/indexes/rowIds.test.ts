@@ -1,5 +1,3 @@
-/** Sets of ascending row ids skip the sort, and equal sets of unsorted ids. */
-
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RowIds, RowIdsBuilder } from "../../src/indexes/rowIds.js";

@@ -1,7 +1,4 @@
-/**
- * Applies each transaction of the reference to the version before it: the manifest equals the reference's
- * own.
- */
+/** Each transaction of the reference, applied to the version before it, gives the reference's manifest. */
 
 import { join } from "node:path";
 import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";

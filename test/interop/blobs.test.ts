@@ -1,7 +1,4 @@
-/**
- * Blob columns of file versions 2.0 and 2.1. The reference's scan gives offsets, which are looked up in the
- * file.
- */
+/** Blob columns of 2.0 and 2.1; the test looks up in the file the offsets that the reference returns. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Blob columns of version 2 in files of 2.2: in the data file, in shared side files and in side files of
- * their own.
- */
+/** Blob columns of version 2 in data files, in shared side files, and in side files of their own. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-/**
- * Casts of columns for each pair of types: both engines give the same rows, or a table here gives the reason.
- */
+/** Casts of columns between all types give the same rows in both engines, or a table here says why not. */
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";

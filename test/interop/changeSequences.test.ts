@@ -1,6 +1,6 @@
 /**
- * Random changes on four equal tables: one changed by us, one by the reference, two by both in turn. After
- * each step all have the same rows and columns in both engines, and with stable row ids the same row history.
+ * Random changes on four equal tables, by us, by the reference, and by both in turn. After each step all have
+ * the same rows and columns in both engines, and with stable row ids the same row history.
  */
 
 import {
@@ -298,8 +298,8 @@ const TABLES: readonly (readonly [title: string, first: Engine, second: Engine])
 const ADDED = ["a", "b", "c", "d"];
 
 /**
- * Returns null if the table has nothing to change. A column added without values is not cast with stable row
- * ids: the reference counts its rows as changed, we do not.
+ * Returns null if the table has nothing to change. With stable row ids, a column that was added without
+ * values is not cast: only the reference counts its rows as changed.
  */
 function changeOf(
   step: Step,
@@ -386,10 +386,7 @@ async function expectSameAnswers(name: string, rows: Table, where: string): Prom
   }
 }
 
-/**
- * Avoids two faults of the reference if a key has an index: a merge of some columns without a match panics,
- * and rows with null keys are not inserted.
- */
+/** Avoids two faults of the reference with indexed keys: a panic, and rows with null keys that it omits. */
 function withoutFaults(step: Step, before: readonly Step[]): Step {
   if (step.kind !== "merge" || before.every(({ kind }) => kind !== "index")) return step;
   const rows = step.rows.filter((row) => step.on.every((name) => row[name as keyof Row] !== null));

@@ -1,7 +1,4 @@
-/**
- * Indexes of the reference while we change columns: drop removes them, cast refuses, others stay and serve,
- * as in the reference.
- */
+/** Indexes of the reference while we change columns: drop removes them, cast refuses, and others stay. */
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";

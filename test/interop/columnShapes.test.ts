@@ -1,6 +1,6 @@
 /**
- * Changes of columns on tables of many shapes (nested, dictionary, deleted rows, stable ids, branches,
- * versions). Both engines append to both results, and read them whole, in parts and in older versions.
+ * Changes of columns on tables of many shapes. Both engines append to both results and read them whole, in
+ * parts and in older versions.
  */
 
 import * as arrow from "apache-arrow";
@@ -100,7 +100,6 @@ async function twins(version: string, stableRowIds: boolean, branch?: string): P
   return [await sides[0], await sides[1]];
 }
 
-/** One engine appends the same rows to both tables. */
 async function append(
   sides: readonly Side[],
   by: "us" | "them",

@@ -34,7 +34,6 @@ async function makeTables(name: string, seed: number, dataStorageVersion: string
   return [name, other];
 }
 
-/** Returns false if the expression is refused. */
 async function addByUs(table: string, expression: string): Promise<boolean> {
   try {
     await namespace.alterTableAddColumns({ id: [table], newColumns: [{ name: "x", expression }] });

@@ -1,6 +1,6 @@
 /**
- * The conflict table: commits a change planned on an old version over another engine's or our own later
- * change. A refused change has no effect; otherwise both engines read the same rows.
+ * Commits a change that was planned on an old version over a later change of either engine. A refused change
+ * has no effect; otherwise both engines read the same rows.
  */
 
 import { join } from "node:path";
@@ -333,7 +333,6 @@ async function makeFixture(hasStableIds: boolean): Promise<Fixture> {
 const commitOurs = (fixture: Fixture, change: Change) =>
   commitPlannedOn(openEnvironment(), fixture.root, change.ours(fixture));
 
-/** Runs `work` with a handle that stays at its version until it writes. */
 async function withHandle<T>(fixture: Fixture, work: (table: Table) => Promise<T>): Promise<T> {
   const connection = await connect(fixture.uri);
   try {

@@ -1,7 +1,4 @@
-/**
- * Structs without members in both directions. From 2.1 on the reference reads its own only if no column
- * follows them.
- */
+/** Structs without members. From 2.1 on the reference reads its own only if no column follows them. */
 
 import { makeData, RecordBatch, Schema, Struct, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { TableColumnNotFoundError, TableSchemaValidationError, UnsupportedError } from "tiltyard";
@@ -49,7 +46,6 @@ const PLACES: Record<string, NestedSpec[]> = {
   deep: [struct([struct([struct([empty()]), number]), empty(), list(number)]), number],
 };
 
-/** Makes the columns nullable; nothing is null. */
 function nullable(rows: Table): Table {
   const schema = new Schema(rows.schema.fields.map(({ name, type }) => fieldOf(name, type)));
   const batches = rows.batches.map(

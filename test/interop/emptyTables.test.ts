@@ -1,7 +1,4 @@
-/**
- * Tables without rows of two apache-arrow releases, which leave out different buffers: created, appended,
- * overwritten, and read by the reference.
- */
+/** Tables without rows of two apache-arrow releases, which leave out different buffers. */
 
 import { createRequire } from "node:module";
 import * as arrow21 from "apache-arrow";

@@ -1,7 +1,4 @@
-/**
- * Generated filters select the same rows in both engines, or both refuse. Intended differences have an
- * example and a reason.
- */
+/** Generated filters select the same rows in both engines, or both refuse. Differences have reasons. */
 
 import { tableToIPC } from "apache-arrow";
 import fc from "fast-check";
@@ -64,10 +61,7 @@ function hasListsToMerge(filter: string): boolean {
   );
 }
 
-/**
- * True if an OR has two exclusions of one column: the reference intersects their lists, and an empty result
- * holds for nulls.
- */
+/** True if an OR has two exclusions of one column: the reference intersects their lists wrongly. */
 function hasExclusionsToMerge(filter: string): boolean {
   const excluded = [...filter.matchAll(/(\S+) (not in \(|!=|<>)/g)].map(([, column, how]) => ({
     column: column.replace(/^\(+/, ""),

@@ -1,7 +1,4 @@
-/**
- * Functions on null, negative, empty and non-ASCII values: both engines give equal values and types, or
- * refuse.
- */
+/** Functions give equal values and types in both engines for null, negative, empty and non-ASCII values. */
 
 import * as arrow from "apache-arrow";
 import { NamespaceError } from "tiltyard";

@@ -1,7 +1,4 @@
-/**
- * Vectors with infinities, NaN or overflowing squares: both engines find the same rows, infinite distances
- * last.
- */
+/** Both engines find the same rows for vectors with infinities or NaN; infinite distances come last. */
 
 import { Index, makeArrowTable, arrow as thereArrow } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,4 @@
-/**
- * Files that branches inherit (blobs, deletions, indexes): both engines find them, and we do after a move.
- */
+/** Both engines find blobs, deletions and indexes that branches inherit, and we do after a move. */
 
 import { rename } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,8 +1,7 @@
 /**
  * Types and nestings × nulls × shapes × row counts × file versions, in both directions. A cell is one column
- * of one table; columns of equal length share a table, and a failure is narrowed to its cell
- * (support/interop.ts). `npm test` runs a part of the cells, `npm run soak` all. Cells that a version cannot
- * store must be refused before a write. If the reference fails on its own table, ours must still be right.
+ * of one table. Columns of equal length share a table; support/interop.ts finds the cell of a failure.
+ * Unsupported cells must be refused before a write. `npm run soak` runs all cells.
  */
 
 import { type Data, makeData, RecordBatch, Schema, Struct, Table } from "apache-arrow";

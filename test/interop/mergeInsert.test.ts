@@ -1,7 +1,4 @@
-/**
- * Generated merges leave the same rows and counts in both engines, or both refuse. Two equal tables are
- * merged into by turns.
- */
+/** Generated merges leave the same rows and counts in both engines, or both refuse. */
 
 import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";

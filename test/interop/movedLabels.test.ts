@@ -1,7 +1,4 @@
-/**
- * A LABEL_LIST index that the reference merges keeps changed rows of tables with stable ids under their old
- * items; we recheck what it finds.
- */
+/** Merging a LABEL_LIST index, the reference keeps changed rows under their old items; we recheck them. */
 
 import { Table, tableToIPC, Utf8 } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";

@@ -1,6 +1,4 @@
-/**
- * Lists and structs of version 2.0 beyond matrix.test.ts: many pages, appends by turns, arbitrary nestings.
- */
+/** Lists and structs of 2.0 beyond matrix.test.ts: many pages, appends by turns, arbitrary nestings. */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { TableSchemaValidationError } from "tiltyard";

@@ -1,6 +1,4 @@
-/**
- * Null structs have no values in either engine, however they were written: the layers of each leaf say so.
- */
+/** Null structs have no values in either engine, however they were written. */
 
 import * as arrow from "apache-arrow";
 import type { IndexType } from "tiltyard";

@@ -1,7 +1,6 @@
 /**
- * BTREE and FTS indexes of older LanceDB releases (test/golden/oldIndexes, by
- * test/support/writeOldIndexes.mjs): we find the rows of the reference and of a full scan, before and after
- * changes.
+ * BTREE and FTS indexes of older LanceDB releases, which test/support/writeOldIndexes.mjs made: we find the
+ * rows of the reference and of a full scan, before and after changes.
  */
 
 import { readdirSync } from "node:fs";

@@ -1,7 +1,6 @@
 /**
- * Vector indexes of older LanceDB releases (test/golden/oldVectorIndexes, by
- * test/support/writeOldVectorIndexes.mjs): both engines find the same rows, before and after both change the
- * table.
+ * Vector indexes of older LanceDB releases, which test/support/writeOldVectorIndexes.mjs made: both engines
+ * find the same rows, before and after both change the table.
  */
 
 import { readdirSync } from "node:fs";
@@ -229,7 +228,6 @@ describe.each(tables.filter((table) => !unread.includes(table)))("the index of %
   });
 });
 
-/** Replaces a text in the only index of a table by one of equal length. */
 async function rewrite({ root }: Opened, file: string, from: string, to: string): Promise<void> {
   const [uuid] = await readdir(join(root, "t.lance/_indices"));
   const path = join(root, "t.lance/_indices", uuid, file);

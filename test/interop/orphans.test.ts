@@ -1,7 +1,4 @@
-/**
- * A cleanup removes files of dead writers once nobody can use them, and keeps files of versions, branches and
- * commits under way.
- */
+/** A cleanup removes files of dead writers, and keeps those of versions, branches and current commits. */
 
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";

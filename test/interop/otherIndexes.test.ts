@@ -1,7 +1,4 @@
-/**
- * Indexes of the reference that we do not write (vectors, words): after our changes the reference finds by
- * them what it finds without an index.
- */
+/** The reference finds the right rows by its indexes of vectors and words after our changes. */
 
 import { FixedSizeList, Float32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";

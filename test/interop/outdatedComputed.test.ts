@@ -1,7 +1,4 @@
-/**
- * Computed columns whose inputs the reference changes: the rows count as stale, and a backfill computes them
- * again.
- */
+/** Rows of computed columns are stale if the reference changes their inputs; a backfill renews them. */
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
 /**
- * IVF_RQ indexes, whose codes we do not read: searches find the nearest rows without them, and the reference
- * goes on with them.
+ * Searches find the nearest rows without IVF_RQ indexes, which we do not read; the reference maintains them.
  */
 
 import { readdir, readFile, writeFile } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * The same deletes and updates on equal tables leave the same rows, order, row ids and versions; also by
- * turns on one table.
- */
+/** Equal deletes and updates of equal tables leave equal rows, order, row ids and versions. */
 
 import * as arrow from "apache-arrow";
 import fc from "fast-check";

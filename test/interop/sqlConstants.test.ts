@@ -1,7 +1,4 @@
-/**
- * SQL constants of new columns: if both engines take one, type and value are equal. Constants that only the
- * reference takes are not SQL.
- */
+/** SQL constants of new columns have the same type and value in both engines. */
 
 import { cp } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Lance before 0.14 stores texts and binaries of 2.0 as lists of bytes. No published release writes such a
- * file, so the test rewrites the schema of a table of lists.
+ * Lance before 0.14 stores texts and binaries of 2.0 as lists of bytes. No release writes such files, so the
+ * test rewrites the schema of a table of lists.
  */
 
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,7 +1,4 @@
-/**
- * Searches beside indexes of the reference that we do not read: their metric is the default, and `fastSearch`
- * compares covered rows.
- */
+/** Indexes of the reference that we do not read set the default metric and the rows of `fastSearch`. */
 
 import { FixedSizeList, Float32, Table, vectorFromArray } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";

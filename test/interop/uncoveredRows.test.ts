@@ -1,7 +1,4 @@
-/**
- * Searches by an index that covers some rows: our rows are at least as near as the reference's. Many vectors
- * are equal, so that codes and distances tie.
- */
+/** By an index that covers some rows, we find rows at least as near as the reference's. Many rows tie. */
 
 import { Index, makeArrowTable, arrow as thereArrow } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";

@@ -1,7 +1,6 @@
 /**
- * Recall of our indexes is at most a point below the reference's of the same kind, settings and rows. Its
- * indexes are random, so the soak compares means over many shapes, and `npm test` compares our fixed ones
- * with recorded results ({@link RECORDED}).
+ * Our indexes have at most a point less recall than the reference's, whose indexes are random. The soak
+ * compares means over many shapes; `npm test` compares with recorded results ({@link RECORDED}).
  */
 
 import { tableToIPC } from "apache-arrow";

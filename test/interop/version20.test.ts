@@ -1,7 +1,4 @@
-/**
- * Tables of version 2.0: appends by turns, parts, dictionaries, compressions; matrix.test.ts has single
- * types.
- */
+/** Tables of 2.0: appends by turns, parts, dictionaries, compressions; matrix.test.ts has single types. */
 
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";

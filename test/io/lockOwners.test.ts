@@ -1,7 +1,4 @@
-/**
- * Takes locks of dead, unknown and missing owners. With a `staleMs` of ten minutes, a test that waits for a
- * lock to go stale would exceed its time limit.
- */
+/** Takes locks of dead, unknown and missing owners. `staleMs` is so long that no test may wait for it. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

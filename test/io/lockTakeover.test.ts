@@ -1,6 +1,6 @@
 /**
- * Eight processes change one file under a lock. The holder is repeatedly suspended until another process
- * takes over, and then woken, or it is killed. No acknowledged change may be lost.
+ * Eight processes change one file under a lock. The holder is suspended until another process takes over, or
+ * it is killed. No acknowledged change may be lost.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -42,7 +42,6 @@ test.skipIf(process.platform === "win32")(
     const unexpected: string[] = [];
     for (let index = 0; index < PROCESSES; index++) start();
 
-    /** Returns the process that holds the lock now, and its entry. */
     const findHolder = async () => {
       for (;;) {
         expect(unexpected).toEqual([]);

@@ -1,7 +1,6 @@
 /**
- * Index builds, backfills and compactions as jobs. Several processes request them at once, one requests them
- * while another is suspended, and the table or branch is dropped meanwhile. Two requests run the work once,
- * and a suspended process publishes nothing afterwards.
+ * Index builds, backfills and compactions as jobs, with several processes, suspensions and drops. Two
+ * requests run the work once, and a suspended process publishes nothing afterwards.
  */
 
 import type { ChildProcess } from "node:child_process";
@@ -83,10 +82,7 @@ async function finish(ns: DirectoryNamespace, work: Work): Promise<Job> {
 
 const latestVersion = async (): Promise<number> => (await open().describeTable(ID)).version ?? 0;
 
-/**
- * Checks that the work ran once, that the reference reads all rows right, and that a cleanup leaves no
- * orphan.
- */
+/** Checks that the work ran once, that the reference reads all rows, and that no orphan remains. */
 async function expectDone(work: Work, versionsMade: number): Promise<void> {
   const ns = open();
   // A compaction reserves ids first; if two reserve, the second ids are used.
@@ -120,7 +116,6 @@ async function expectDone(work: Work, versionsMade: number): Promise<void> {
 }
 
 describe("two processes that request the same work at once", () => {
-  /** Starts a process with the namespace open, which runs calls. */
   async function runner(): Promise<(call: readonly [string, object]) => Promise<unknown>> {
     const child = startProcess("backfillRunner.mjs", []);
     processes.push(child);

@@ -1,7 +1,4 @@
-/**
- * Threads encode writes and decode reads: the bytes and texts equal those of in-line work, in every form of
- * the package. So do the files of indexes of words.
- */
+/** Threads encode and decode the bytes of in-line work, in every form of the package, and of text indexes. */
 
 import { describe, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";

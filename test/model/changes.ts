@@ -1,6 +1,4 @@
-/**
- * Random changes of a namespace: each as calls on an engine of any process, and as a change of the model.
- */
+/** Random changes of a namespace: each as calls on any engine, and as a change of the model. */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
@@ -74,8 +72,6 @@ async function stage(ns: DirectoryNamespace, { id, version }: VersionPart): Prom
   if (described === null || described.isOnlyDeclared) return "nowhere";
   return stageDoubled(described.location as string, version);
 }
-
-// ------------------------------------------------------------------------------------------- arbitraries
 
 /** Few names, so that changes collide. */
 const namespacePath = fc.constantFrom(["n"], ["n", "m"], ["o"]);
@@ -248,10 +244,7 @@ const optimize = (id: Id, on: string): Change => ({
   halfway: (model) => model.optimize(id, on, false),
 });
 
-/**
- * Makes a batch: new versions of some tables, deleted versions of another, and two ids that come or go. Such
- * an id is in no other part.
- */
+/** Makes a batch of new versions, deleted versions, and two ids that come or go. */
 const batch = (
   ids: readonly Id[],
   version: number,

@@ -1,7 +1,4 @@
-/**
- * Copies of tables' directories, taken at rest and put back later over the current ones, with all times: the
- * behaviour of an archive or a file system snapshot.
- */
+/** Copies of tables' directories that are put back later, as from an archive or a snapshot. */
 
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +17,6 @@ export const takeCopy = (id: readonly string[]): Command =>
     engines.copies.push({ id, location, directory, saved });
   });
 
-/** Puts back the latest copy of a table that is still in its directory. */
 export const putBack = (id: readonly string[], lookingAt: number): Command =>
   command(`putBack(${id})`, async (model, engines) => {
     if (model.save(id) === null) return;

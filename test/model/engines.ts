@@ -64,7 +64,6 @@ export class Engines {
   }
 }
 
-/** Resolves to "done", or the type of the error. */
 export async function outcomeOfCall(call: Promise<unknown>): Promise<string> {
   try {
     await call;

@@ -1,9 +1,8 @@
 /**
- * The reference model of a namespace: plain maps, as simple as possible. Every method changes the maps, or
- * throws {@link ModelError} with the type of the error that the engine must give.
+ * The model of a namespace: plain maps. Every method changes the maps, or throws a {@link ModelError} with
+ * the type of the error that the engine must give.
  */
 
-/** Error of this type that the engine must give. */
 export class ModelError extends Error {
   readonly type: string;
   constructor(type: string) {
@@ -159,8 +158,6 @@ export class Model {
     return copy;
   }
 
-  // ---------------------------------------------------------------------------------------- namespaces
-
   createNamespace(path: Id, existOk: boolean): void {
     this.#requireNamespace(path.slice(0, -1));
     if (this.#namespaces.has(keyOf(path))) {
@@ -185,8 +182,6 @@ export class Model {
       if (!this.#namespaces.has(keyOf(path.slice(0, depth)))) refuse("NamespaceNotFound");
     }
   }
-
-  // -------------------------------------------------------------------------------------------- tables
 
   declareTable(id: Id): void {
     this.#requireNamespace(id.slice(0, -1));
@@ -230,7 +225,6 @@ export class Model {
     else this.#detached.add(table);
   }
 
-  /** Registers the directory of a name in the root. */
   registerTable(name: string): void {
     if (this.#tables.has(name)) refuse("TableAlreadyExists");
     this.#tables.set(name, this.#hidden.get(name) ?? refuse("InvalidInput"));
@@ -260,8 +254,6 @@ export class Model {
     return this.#table(id).branches.get(branch) ?? refuse("TableBranchNotFound");
   }
 
-  // ---------------------------------------------------------------------------------------------- rows
-
   insert(id: Id, branch: string, overwrite: boolean, rows: readonly number[]): void {
     const history = this.#history(id, branch);
     const before = overwrite ? undefined : history.get(latestOf(history));
@@ -287,7 +279,7 @@ export class Model {
 
   /**
    * Upserts by the column `v`: rows with one of the values move to the end, before the new rows. If neither
-   * ids nor other columns are kept, the source rows follow in their order, after second copies of duplicates.
+   * ids nor other columns are kept, the source rows follow in their order, then second copies.
    */
   mergeRows(id: Id, branch: string, values: readonly number[]): void {
     const { isStable } = this.#table(id);
@@ -310,8 +302,6 @@ export class Model {
         : [replaced.filter(({ value }, index) => present.indexOf(value) < index), ...fragmentsOf(values)];
     add(history, { ...latest, fragments: [...left, ...added], isAddition: true });
   }
-
-  // ------------------------------------------------------------------------------------------- columns
 
   addColumn(id: Id, branch: string, name: string): void {
     const { history, latest } = this.#latest(id, branch);
@@ -339,9 +329,6 @@ export class Model {
     add(history, { ...latest, names, fragments, isAddition: false });
   }
 
-  // ----------------------------------------------------------------------------------------- slow rows
-
-  /** Returns the target of an insert that begins now. */
   target(id: Id, branch: string): ModelTarget {
     const table = this.#table(id);
     const { history, lineage } = this.#branch(id, branch);
@@ -353,10 +340,7 @@ export class Model {
     return this.#putBack.get(table) ?? 0;
   }
 
-  /**
-   * True if an append to the target must succeed, because only additions followed. A copy that was put back
-   * is another table, whatever its versions.
-   */
+  /** True if an append to the target must succeed, because only additions followed. */
   isCalm({ id, branch, table, identity, latest, timesPutBack }: ModelTarget): boolean {
     if (this.#tables.get(keyOf(id)) !== table || this.#timesPutBack(table) !== timesPutBack) return false;
     const modelBranch = table.branches.get(branch);
@@ -383,7 +367,6 @@ export class Model {
     return table === undefined ? null : { table: copyOf(table) };
   }
 
-  /** Replaces the current state of a table by a copy. */
   putBack(id: Id, { table: saved }: SavedTable): void {
     const table = this.#table(id);
     const { branches, tags } = table;
@@ -472,8 +455,7 @@ export class Model {
   }
 
   /**
-   * Adds a version that reserves an id for the merged fragment, and one that has it.
-   * @param isWhole false for the first one alone
+   * Adds a version that reserves an id for the merged fragment, and unless `isWhole` is false the merged one.
    */
   optimize(id: Id, branch: string, isWhole: boolean): void {
     const { history, latest } = this.#latest(id, branch);
@@ -484,7 +466,6 @@ export class Model {
     if (isWhole) add(history, { ...latest, fragments: [fragments.flat().filter(isLive)], isAddition: true });
   }
 
-  /** Returns the versions of a branch that have a tag, or are the source of another branch. */
   #pinned(id: Id, branch: string) {
     const { branches, tags } = this.#table(id);
     const forks = [...branches.values()].map(({ fork }) => fork);
@@ -493,8 +474,6 @@ export class Model {
       forked: new Set(forks.filter((fork) => fork?.from === branch).map((fork) => fork?.version)),
     };
   }
-
-  // ---------------------------------------------------------------------------------------------- refs
 
   /** @param version undefined is the latest */
   createBranch(id: Id, name: string, from: string, version: number | undefined): void {

@@ -1,7 +1,6 @@
 /**
  * The engine against a model of plain maps. One of two engines makes each change, and the other one must see
- * the state of the model. A refused change must give the model's error and change nothing. Rows may be slow,
- * and tables are put back from copies. Now and then both engines are reopened.
+ * the state of the model. Rows may be slow, and tables are put back from copies.
  */
 
 import fc from "fast-check";
@@ -32,8 +31,6 @@ const reopen = command("reopen", async (model, engines) => {
   await engines.reopen();
   for (const index of [0, 1]) expect(await stateOf(engines.at(index))).toEqual(model.state());
 });
-
-// -------------------------------------------------------------------------------------------- arbitraries
 
 const slowRows = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 2, maxLength: 4 });
 

@@ -1,8 +1,6 @@
 /**
- * Dense sequences of appends, deletes, updates, merges, compactions, changes of columns and restores, against
- * the model: on tables with and without stable row ids, and on a branch of each. Halfway, another engine
- * takes over, which has read the tables all the time. After each change the other engine must see every
- * version of the model.
+ * Sequences of changes of rows and columns against the model, with and without stable row ids, and on
+ * branches. Halfway, another engine takes over. After each change the other engine sees every version.
  */
 
 import fc from "fast-check";

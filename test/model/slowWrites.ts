@@ -1,7 +1,6 @@
 /**
- * Writes with slow rows: one command begins such a write, a later one releases its rows. Changes in between
- * may make it fail, but acknowledged rows must be in the table that the write targeted. An undisturbed write
- * must succeed.
+ * Writes with slow rows: one command begins such a write, and a later one releases its rows. An undisturbed
+ * write must succeed, and acknowledged rows must be in the table of the write.
  */
 
 import { expect } from "vitest";

@@ -1,7 +1,4 @@
-/**
- * Files of tables outside the namespace's directory are read if the host allows it, and otherwise never
- * opened.
- */
+/** Files of tables outside the namespace's directory are opened only if the host allows it. */
 
 import { execFileSync } from "node:child_process";
 import { cp, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";

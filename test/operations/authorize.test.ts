@@ -84,7 +84,6 @@ describe("everything that a call touches is asked about", () => {
   let denied: ReadonlySet<string>;
   let guarded: DirectoryNamespace;
 
-  /** Returns a question as text: operation, id and details. */
   const shown = ({ operation, id, branch, location }: AuthorizeCall): string =>
     [operation, id.join("/"), branch, location].filter((part) => part !== undefined).join(" ");
 

@@ -1,7 +1,6 @@
 /**
- * Number of disk calls of each operation on an open table, without syncs. The numbers are exact for calls
- * that change something. The number of stat and list calls depends on the age of the directories, so it has a
- * maximum.
+ * Exact disk calls of each operation on an open table, without syncs. Stat and list calls have a maximum,
+ * because they depend on the age of the directories.
  */
 
 import { Int32, Table, vectorFromArray } from "apache-arrow";
@@ -29,10 +28,7 @@ type Calls = Partial<Record<Verb, number>>;
 const FILE: Calls = { create: 1, write: 1, sync: 1, close: 1 };
 /** Calls that publish a manifest or ref: a temporary file, a link, and the removal of the temporary name. */
 const PUBLISHED: Calls = { ...FILE, link: 1, remove: 1, syncDirectory: 1 };
-/**
- * Calls for a version after the first: data file, transaction and manifest. The base is read, and the hint is
- * written.
- */
+/** Calls for a version after the first: data file, transaction, manifest, hint; and a read of the base. */
 const COMMIT: Calls = sum(FILE, { syncDirectory: 1 }, { create: 1, write: 1, close: 1 }, PUBLISHED, {
   open: 1,
   read: 1,

@@ -1,6 +1,5 @@
 /**
- * Checks each promise of UpdateFieldMetadata, and compares random changes by two engines and the reference
- * with a model of nested maps.
+ * UpdateFieldMetadata keeps its promises, and random changes by three engines equal a model of nested maps.
  */
 
 import { Field, Int32, List, Map_, Schema, Struct, Table, Utf8 } from "apache-arrow";
@@ -42,7 +41,6 @@ const SCHEMA = new Schema([
   new Field("m", new Map_(new Field("entries", ENTRY, false) as ConstructorParameters<typeof Map_>[0]), true),
 ]);
 
-/** Returns the segments of every field. */
 function pathsOf(fields: readonly Field[], above: readonly string[] = []): string[][] {
   return fields.flatMap((field) => {
     const path = [...above, field.name];
@@ -65,7 +63,6 @@ afterEach(() => namespace.close());
 
 type Update = { path: string; metadata: Record<string, string | null>; replace?: boolean };
 const update = (...updates: Update[]) => namespace.updateFieldMetadata({ id, updates });
-/** Returns the metadata of a field in the latest version. */
 async function metadataOf(ns: DirectoryNamespace, path: string, branch?: string): Promise<unknown> {
   const schema = await ns.table(id, { branch }).schema();
   return Object.fromEntries(metadataByPath(schema)[path]);
@@ -288,8 +285,6 @@ it("the default branch is main", async () => {
   const absent = namespace.updateFieldMetadata({ id, branch: "none", updates: [] });
   await expect(absent).rejects.toBeInstanceOf(TableBranchNotFoundError);
 });
-
-// ------------------------------------------------------------------------------------------------- the model
 
 const KEYS = ["a", "b", "", ...(overHttp ? [] : ["__proto__"]), "constructor", "é.`x"];
 const PATH_TEXT = fc.tuple(fc.constantFrom(...PATHS), fc.boolean()).map(([segments, quoted]) => {

@@ -1,7 +1,4 @@
-/**
- * A new object is never taken for its predecessor: tables, branches and directories are replaced during a
- * slow call.
- */
+/** A slow call never takes a new table, branch or directory for the one that it replaced. */
 
 import { cp, mkdir, readdir, readFile, rename, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";

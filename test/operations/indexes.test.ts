@@ -97,7 +97,6 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "id", indexType: "ZONEMAP", rowsPerZone: 1.5 }, "InvalidInput", /^rowsPerZone/],
   [{ column: "id", indexType: "ZONEMAP", rowsPerZone: 2 ** 20 + 1 }, "InvalidInput", /rowsPerZone/],
   [{ column: "id", branch: "none" }, "TableBranchNotFound", /none/],
-  // Text indexes.
   [{ column: "text", indexType: "FTS", baseTokenizer: "words" }, "InvalidInput", /baseTokenizer.*simple/],
   [{ column: "text", indexType: "FTS", baseTokenizer: "jieba/" }, "InvalidInput", /baseTokenizer/],
   [{ column: "text", indexType: "FTS", language: "Klingon" }, "InvalidInput", /language.*English.*Klingon/],
@@ -123,7 +122,6 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "text", indexType: "FTS", baseTokenizer: "icu/x" }, "InvalidInput", /baseTokenizer.*icu\/x/],
   [{ column: "text", indexType: "FTS", baseTokenizer: "lindera" }, "InvalidInput", /baseTokenizer/],
   [{ column: "text", indexType: "fm" }, "Unsupported", /FM/],
-  // Vector indexes.
   [{ column: "vector", distanceType: "l3" }, "InvalidInput", /distanceType.*l2, cosine, dot, hamming.*l3/],
   [
     { column: "vector", indexType: "IVF_FLAT", distanceType: "hamming" },
@@ -259,7 +257,6 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
     expect(after.slice(1)).toEqual(before.slice(1));
     expect(await list({ version })).toEqual(before);
 
-    // Pages.
     const first = await namespace.listTableIndices({ id: table, limit: 3 });
     expect(first.indexes.map(({ indexName }) => indexName)).toEqual(["id_idx", "id_idx_2", "mine / ä"]);
     const rest = await namespace.listTableIndices({ id: table, limit: 3, pageToken: first.pageToken });

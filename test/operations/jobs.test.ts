@@ -1,7 +1,4 @@
-/**
- * Long work as jobs of a namespace: every caller that may see the table can start, list, await and cancel
- * them.
- */
+/** Every caller that may see a table can start, list, await and cancel its jobs. */
 
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import {

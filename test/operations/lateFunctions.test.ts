@@ -1,7 +1,4 @@
-/**
- * The module of SQL functions is loaded with the first expression that calls one. Each call that accepts SQL
- * is the first of a process that runs the built package.
- */
+/** The first expression with a function loads the functions, whichever call of the built package has it. */
 
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";

@@ -30,7 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => ns.close());
 
-/** Returns the error that a call throws, at once or later. */
 async function mistakeOf(call: () => unknown): Promise<NamespaceError> {
   try {
     await call();

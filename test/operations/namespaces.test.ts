@@ -25,7 +25,6 @@ const read = async (id: string[]) =>
   Array.from((await ns.table(id).scan().toArrow()).getChild("v") ?? [], Number);
 const placeOf = async (id: string[]) => (await ns.describeTable({ id })).location.slice(root.length + 1);
 
-/** Expects an error of a type, and an unchanged directory. */
 async function expectRefusal(call: () => Promise<unknown>, type: string): Promise<void> {
   const before = await directorySnapshot(root);
   const error = await call().then(

@@ -1,4 +1,4 @@
-/** The directory of a namespace: file URLs, and reasons why it cannot be created, which every operation names. */
+/** The directory of a namespace: file URLs, and reasons against creating it, which every operation names. */
 
 import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,4 @@
-/**
- * Deletes and updates of rows with all types of columns, on branches and clones; refused changes have no
- * effect.
- */
+/** Deletes and updates of all types of columns, on branches and clones; refused changes have no effect. */
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,6 @@
 /**
- * Another program replaces directories below the root by links to another root, before any step of an
- * operation. The other root has the same tables, so that the engine's steps would succeed there. Nothing in
- * it may change.
+ * Another program replaces directories below the root by links to another root with the same tables, before
+ * any step of an operation. Nothing in the other root may change.
  */
 
 import {
@@ -97,7 +96,6 @@ const OPERATIONS: [name: string, run: Run][] = [
 
 const TABLE = ["data", "_versions", "_transactions", "_deletions", "_indices", "_refs", "tree", ".tiltyard"];
 
-/** Directories below the root that are replaced together. */
 const VICTIMS: [name: string, paths: (root: string) => string[]][] = [
   ["the directories of a table", () => TABLE.map((name) => join("t.lance", name))],
   [
@@ -125,7 +123,6 @@ const VICTIMS: [name: string, paths: (root: string) => string[]][] = [
   ],
 ];
 
-/** Replaces directories by links to directories of the other root. */
 function swap(root: string, outside: string, paths: readonly string[]): void {
   for (const path of paths) {
     const directory = join(root, path);

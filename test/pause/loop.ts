@@ -1,12 +1,10 @@
 /**
  * Pause loop: an operation (the victim) pauses before or after each of its disk calls in turn, while another
  * process (the rival) changes the same table. The result must equal a serial order of the acknowledged
- * operations (oracle.ts), readable by our engine and by the reference. No lock or temporary file may remain.
+ * operations (oracle.ts), readable by both engines. No lock or temporary file may remain.
  *
- * If the victim's locks are stale, the rival completes meanwhile; if they are fresh, it may have to wait.
- *
- * `npm test` runs some of the cases; `npm run soak` more of them. The message of a failed case has its
- * numbers: `PAUSE_CASE="<victim>; <rival>; <call>; <moment>; <locks>"` runs it alone.
+ * `npm run soak` runs more cases than `npm test`. The message of a failed case has its numbers:
+ * `PAUSE_CASE="<victim>; <rival>; <call>; <moment>; <locks>"` runs it alone.
  */
 
 import { rm } from "node:fs/promises";
@@ -71,7 +69,6 @@ export interface Victim {
 
 export type Run = (ns: DirectoryNamespace, id: TableId, prepared: string) => Promise<unknown>;
 
-/** Makes a victim that acts on one id. */
 export const victim = (
   name: string,
   id: TableId,
@@ -106,7 +103,6 @@ class Stage {
     this.engine = new RivalEngine();
   }
 
-  /** Lays out the victim's initial tables. */
   async set(victim: Victim): Promise<void> {
     const key = JSON.stringify(victim.world);
     let template = this.#templates.get(key);
@@ -146,7 +142,6 @@ class Stage {
     return { prepared, scene: { root, engine, prepared: (await rival.prepare?.(root)) ?? "" } };
   }
 
-  /** Plays a case and returns its faults. */
   async play(each: Case): Promise<string[]> {
     const { victim, rival, callIndex, moment, locks } = each;
     const { prepared, scene } = await this.#setBoth(victim, rival);

@@ -1,7 +1,4 @@
-/**
- * Allowed results of a case: those of a serial order of the acknowledged operations, in which each succeeds
- * with the same answer. A refused operation has no effect.
- */
+/** Allowed results of a case: those of a serial order of the acknowledged operations, with equal answers. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Content, History, State } from "./world.js";
@@ -57,10 +54,7 @@ export class SerialOrders {
     this.#run = run;
   }
 
-  /**
-   * Returns null if a serial order has the same ending.
-   * @returns else the endings that would have been right
-   */
+  /** Returns null if a serial order has the same ending, else the endings that would have been right. */
   async mismatch(ending: Ending, looseness: Looseness): Promise<Ending[] | null> {
     const acknowledged = ending.rival.map((answer) => answer !== undefined);
     const count = acknowledged.filter((each) => each).length;
@@ -84,9 +78,8 @@ export class SerialOrders {
 /**
  * Allowed differences from a serial ending:
  *
- * - "more": old versions may remain; a cleanup removes the versions that existed at its start
- * - "latest": only the latest versions are compared; an operation makes several, between which others may
- *   come
+ * - "more": old versions may remain
+ * - "latest": only the latest versions are compared
  */
 export type Looseness = "none" | "more" | "latest";
 

@@ -1,7 +1,4 @@
-/**
- * Rivals: changes to a table while an operation on it is paused, in steps, each of which is acknowledged or
- * refused.
- */
+/** Rivals: changes to a table while an operation on it is paused, in acknowledged or refused steps. */
 
 import { cp, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -46,8 +43,6 @@ export class Refusal extends Error {
   }
 }
 
-// ----------------------------------------------------------------------------------------------- by engines
-
 type StepOf = (scene: Scene) => EngineStep;
 
 const ours = (name: string, ...steps: (EngineStep | StepOf)[]): Rival => ({
@@ -80,8 +75,6 @@ const locationOf = async (root: string, id: TableId): Promise<string> => {
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   return (await ns.describeTable({ id })).location;
 };
-
-// ------------------------------------------------------------------------------------------ rivals by table
 
 /** Returns the rivals that fit an id's initial state. */
 export function rivalsOf(id: TableId, beginning: Beginning): Rival[] {
@@ -155,7 +148,6 @@ const ofTable = (id: TableId): Rival[] => {
   ];
 };
 
-/** Returns rivals that move the table. */
 const ofPlace = (id: TableId): Rival[] => {
   const away: EngineStep = ["renameTable", { id, newTableName: "away" }];
   return [
@@ -199,10 +191,7 @@ const ofVersions = (id: TableId): Rival[] => [
   },
 ];
 
-/**
- * Copies a table's directory under a name that encodes its destination. Locks are left out: they may be
- * removed during either copy.
- */
+/** Copies a table's directory, without locks, under a name that encodes its destination. */
 async function putAside(root: string, id: TableId): Promise<string> {
   const location = await locationOf(root, id);
   const copy = join(`${root}-aside`, location.slice(root.length));
@@ -296,8 +285,6 @@ const ofAbsent = (id: TableId): Rival[] => {
         ]),
   ];
 };
-
-// -------------------------------------------------------------------------------------------- the reference
 
 const referenceOf = (id: TableId): Rival[] => {
   if (!isRoot(id)) {

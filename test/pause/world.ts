@@ -16,8 +16,6 @@ export const CHILD_TABLE: TableId = ["a", "t"];
 export const besides = (id: TableId, name: string): TableId => [...id.slice(0, -1), name];
 export const isRoot = (id: TableId): boolean => id.length === 1;
 
-// ------------------------------------------------------------------------------------------ rows and worlds
-
 /** Rows of the initial tables. */
 export const rowsOf = (...values: number[]): Uint8Array =>
   tableToIPC(new Table({ v: makeVector(Int32Array.from(values)) }));
@@ -58,8 +56,6 @@ export async function prepare(ns: DirectoryNamespace, id: TableId, beginning: Be
   await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(50));
   await ns.createTableBranch({ id, name: "old", fromVersion: 1 });
 }
-
-// ---------------------------------------------------------------------------------------------- observation
 
 /** Columns, and rows in no order. */
 export interface Content {
@@ -168,8 +164,6 @@ async function countUnlisted(root: string, listed: ReadonlySet<string>): Promise
   return count;
 }
 
-// -------------------------------------------------------------------------------------- what is left behind
-
 /** Milliseconds in which another process removes a cached lock. */
 const REMOVED_MS = 500;
 
@@ -212,10 +206,7 @@ async function namesBelow(root: string, below: string): Promise<string[]> {
 
 const STALE_SECONDS = 120;
 
-/**
- * Ages all locks below a directory like those of a suspended holder.
- * @returns their number
- */
+/** Ages all locks below a directory like those of a suspended holder, and returns their number. */
 export async function ageLocks(root: string): Promise<number> {
   const then = Date.now() / 1000 - STALE_SECONDS;
   const locks = await locksIn(root);

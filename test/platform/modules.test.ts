@@ -1,7 +1,4 @@
-/**
- * If the first load of a part of the package fails for a passing reason, a later call loads it. Each case
- * runs in a process of its own, as ES modules and as CommonJS.
- */
+/** If the first load of a part fails for a passing reason, a later call loads it. Each case has a process. */
 
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -37,7 +34,6 @@ const CALLS = `
   };
 `;
 
-/** Makes the table of the calls. */
 const MAKE = `
   async function make(DirectoryNamespace, root) {
     const ns = new DirectoryNamespace({ root, workers: 0, durability: "none" });

@@ -1,7 +1,6 @@
 /**
- * The read path runs where there is no Node.js: bundled for a browser, in a context that has what browsers have and nothing
- * of Node's, it reads tables of the reference over HTTP ranges. The built modules are bundled, with `platform/portable` in
- * place of `platform/native`.
+ * The read path runs without Node.js. Bundled as for a browser, it reads tables of the reference over HTTP
+ * ranges in a context with a browser's globals only, with `platform/portable` for `platform/native`.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -25,7 +24,7 @@ const [NATIVE, PORTABLE] = ["native", "portable"].map((name) =>
 /** The latest version of each is its first. */
 const MANIFEST = "_versions/18446744073709551614.manifest";
 
-/** What browsers have besides the language itself. */
+/** Globals of browsers beyond the language itself. */
 const BROWSER_GLOBALS = {
   AbortController,
   AbortSignal,

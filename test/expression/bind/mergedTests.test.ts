@@ -28,9 +28,7 @@ const LITERALS: Readonly<Record<string, readonly string[]>> = {
 };
 const fields = COLUMNS.map(({ name, type }) => ({ name, type: parseType(type), children: [] }));
 
-/**
- * Returns the rows that a condition selects, among those that are not null, and the rows that are not null.
- */
+/** Returns the truth of a condition in each row. */
 function truthsOf(text: string): (boolean | null)[] {
   const truths: (boolean | null)[] = new Array(ROWS).fill(null);
   for (const value of [true, false]) {

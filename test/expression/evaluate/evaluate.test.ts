@@ -1,5 +1,3 @@
-/** Compares CASE over many rows with a loop that tests the branches row by row. */
-
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import { parseType } from "../../../src/arrow/types/type.js";

@@ -1,5 +1,3 @@
-/** Expressions on columns of one value are computed once, with equal results. */
-
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";

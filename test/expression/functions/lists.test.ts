@@ -54,7 +54,6 @@ const LAYOUT = {
   isMap: false,
 } as const;
 
-/** Returns the lists in the form of a page, whose items are decoded lazily. */
 function stored(column: Column): Column {
   const metadata = new Map([
     ["lance-encoding:structural-encoding", "miniblock"],

@@ -1,7 +1,4 @@
-/**
- * No SQL function blocks the event loop: each runs in steps, also within one long value. Counts steps, not
- * time.
- */
+/** No SQL function blocks the event loop: the tests count the steps of each, also within one long value. */
 
 import { beforeAll, describe, expect, it } from "vitest";
 import { callsOf, HOLD_CASES, type HoldCase } from "../../../bench/holdCases.js";

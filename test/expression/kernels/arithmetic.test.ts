@@ -1,5 +1,3 @@
-/** Remainders of integers of 64 bits follow the definition, also if both fit into 32 bits. */
-
 import { Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";

@@ -35,7 +35,6 @@ function columnOf(values: Lane, nulls: boolean): FixedColumn {
   return { kind: "fixed", byteWidth, length, validity, values: bytes };
 }
 
-/** Returns the column in the form of a page. */
 function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   const layout = { kind: "fixed", byteWidth: column.byteWidth } as const;
   const metadata = new Map([["lance-encoding:structural-encoding", "miniblock"]]);

@@ -19,7 +19,6 @@ afterEach(() => {
 const UINT32: ValueType = { kind: "int", bits: 32, signed: false };
 const LAYOUT = { kind: "fixed", byteWidth: 4 } as const;
 
-/** Returns the column in the form of a page. */
 function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   const metadata = new Map([
     ["lance-encoding:structural-encoding", "miniblock"],
@@ -35,7 +34,6 @@ function stored(column: FixedColumn, isPlain: boolean): FixedColumn {
   return read;
 }
 
-/** Numbers near a first one, and few far away. */
 const numbers = (from: number, spread: number, count: number): number[] =>
   Array.from({ length: count }, (_, row) => from + ((Math.imul(row + 1, 2654435761) >>> 7) % spread));
 

@@ -54,7 +54,6 @@ function codesOf({ offsets, bytes, validity }: VariableColumn): VariableColumn |
 
 const LAYOUT = { kind: "variable", offsetBits: 32, text: true } as const;
 
-/** Returns the texts in the chunks of a page. */
 function chunksOf(column: VariableColumn, compression: "none" | "fsst"): VariableColumn {
   const metadata = new Map([
     ["lance-encoding:structural-encoding", "miniblock"],
@@ -70,7 +69,6 @@ function chunksOf(column: VariableColumn, compression: "none" | "fsst"): Variabl
   return read;
 }
 
-/** Returns the answer of a text test for each row. */
 function answers(kernel: ValueKernel, constants: readonly string[], column: VariableColumn): boolean[] {
   const operands = constants.map((text) => ({ column: columnOfScalars(STRING, [text]), step: 0 as const }));
   const result = runSync(madeBy(kernel([{ column, step: 1 }, ...operands], column.length, column.validity)));

@@ -1,5 +1,3 @@
-/** Descriptors of blobs, of both kinds: the locations in them, and errors for damaged ones. */
-
 import { CorruptFileError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { VariableColumn } from "../../../src/arrow/columns/column.js";

@@ -8,7 +8,6 @@ import { Random } from "../../support/generators.js";
 
 const origin = { path: "/t.lance", byteOffset: 0 };
 
-/** Symbols of random bytes and lengths. */
 function randomSymbols(random: Random, count: number): CodeSymbols {
   const low = new Int32Array(256);
   const high = new Int32Array(256);
@@ -24,7 +23,6 @@ function randomSymbols(random: Random, count: number): CodeSymbols {
   return { count, low, high, lengths };
 }
 
-/** Returns the decoded values, or the error. */
 function outcome(decode: typeof decodeFsst, symbols: CodeSymbols, offsets: Int32Array, codes: Uint8Array) {
   const positions = offsets.slice();
   try {

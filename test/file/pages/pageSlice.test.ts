@@ -36,13 +36,13 @@ import { dataFilePaths, memoryHandle, openFromMemory } from "../structural/refer
 
 type Read = (range: ByteRange) => Uint8Array;
 
-/** The bytes of all ranges, one behind the other. */
+/** Returns the bytes of all ranges, concatenated. */
 function gather({ byteOffsets, lengths }: RangeList, read: Read): Uint8Array {
   const parts = Array.from(byteOffsets, (byteOffset, index) => read({ byteOffset, length: lengths[index] }));
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** Null where the page has to be read whole. */
+/** Returns null if the page must be read whole. */
 function cutSlice(page: DataPage, rows: RowRuns, read: Read): PageSlice | null {
   const origin = { path: "t.lance", byteOffset: 0 };
   const way = sliceable(page);

@@ -1,5 +1,3 @@
-/** Compares answers of BITMAP and LABEL_LIST indexes with a scan. */
-
 import { describe, expect, it } from "vitest";
 import type { ListColumn } from "../../../src/arrow/columns/column.js";
 import { uint64Column } from "../../../src/indexes/indexFile.js";

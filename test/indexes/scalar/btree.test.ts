@@ -1,5 +1,3 @@
-/** Compares answers of BTREE indexes with a scan. */
-
 import { describe, expect, it } from "vitest";
 import { BTREE } from "../../../src/indexes/scalar/btree.js";
 import { Random } from "../../support/generators.js";

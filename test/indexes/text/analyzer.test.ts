@@ -1,5 +1,3 @@
-/** The analyzer cuts the same tokens as LanceDB. */
-
 import { describe, expect, it } from "vitest";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
 import { DEFAULT_TEXT_PARAMETERS, type TextParameters } from "../../../src/indexes/text/parameters.js";

@@ -1,5 +1,3 @@
-/** BestFirst checks documents by score, until its rising threshold excludes the rest. */
-
 import { expect, it } from "vitest";
 import { BestFirst } from "../../../src/indexes/text/bestFirst.js";
 

@@ -7,9 +7,7 @@ import { DocumentIds, findIdRuns } from "../../../src/indexes/text/documentIds.j
 
 const WORD = 2 ** 32;
 
-/**
- * @returns true if runs hold the ids
- */
+/** @returns true if runs hold the ids */
 function expectIds(ids: readonly number[], asked: Iterable<number>): boolean {
   const words = Uint32Array.from(ids.flatMap((id) => [id % WORD, Math.floor(id / WORD)]));
   const runs = runSync(findIdRuns(words));

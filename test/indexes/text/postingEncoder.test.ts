@@ -1,5 +1,3 @@
-/** Decoded posting lists equal the encoded ones. */
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { packedPositions } from "../../../src/indexes/text/positions.js";

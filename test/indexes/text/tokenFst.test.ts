@@ -15,9 +15,7 @@ const little = (value: number, byteLength: number): number[] =>
 /** Encodes ASCII keys as a tree of nodes. */
 function encodeFst(keys: Keys): Uint8Array {
   const bytes = [...little(3, 8), ...little(0, 8)];
-  /**
-   * @returns the address of the node for keys with a prefix, whose values are less by `taken`
-   */
+  /** @returns the address of the node for keys with a prefix, whose values are less by `taken` */
   const node = (prefix: string, taken: number): number => {
     const below = [...keys].filter(([key]) => key.startsWith(prefix) && key !== prefix);
     const inputs = [...new Set(below.map(([key]) => key.charCodeAt(prefix.length)))].sort((a, b) => a - b);

@@ -1,5 +1,3 @@
-/** Numbered words equal the analyzer's tokens. */
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Analyzer } from "../../../src/indexes/text/analyzer.js";
@@ -8,7 +6,6 @@ import { WordNumbers } from "../../../src/indexes/text/wordNumbers.js";
 
 const encoder = new TextEncoder();
 
-/** Assigns token numbers in order of first use. */
 function numbering(analyzer: Analyzer) {
   const tokens: string[] = [];
   const tokenNumbers = new Map<string, number>();

@@ -4,10 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Task, WorkerPool } from "../../../src/async/workerPool.js";
 import { randomNumbers } from "../../support/vectorTables.js";
 
-/**
- * Copies everything except shared memory, as threads do. Kernel memory cannot be copied within a thread.
- * @param tasks receives the names of the tasks
- */
+/** Copies all but shared memory, as threads do, and puts the names of the tasks into `tasks`. */
 export function slowPool(size: number, tasks: string[]): WorkerPool {
   const next = randomNumbers(size);
   const run = async <Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> => {

@@ -14,10 +14,7 @@ const spend = (milliseconds: number): void => void (nowMs += milliseconds);
 /** Returns a route whose thread never waits for a processor. */
 const undisturbedRoute = (): CallRoute => new CallRoute(() => ({ queuedMs: 0 }));
 
-/**
- * Returns the form of the call that follows one of 5 ms.
- * @param onEnd callback at the end of the first call
- */
+/** Returns the form of the call after one of 5 ms; `onEnd` runs at the end of the first. */
 async function routeAfterSlowCall(route: CallRoute, onEnd: () => void = () => undefined): Promise<string> {
   await route.run(
     () => {

@@ -1,6 +1,5 @@
 /**
- * Replaces directories by links out of the admitted directories, before a step, and between the engine's look
- * at the directory and its step.
+ * Replaces directories by links out of the root, before a step and between the engine's look and its step.
  */
 
 import fs from "node:fs";

@@ -1,7 +1,4 @@
-/**
- * Checks locks that were released and kept: they are free for everybody, and are taken again without making a
- * directory.
- */
+/** A released lock is kept: it is free for everybody, and is taken again without a new directory. */
 
 import { spawnSync } from "node:child_process";
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";

@@ -246,10 +246,7 @@ test("8 processes lose no increment, though one dies holding the lock", async ({
   expect(await readFile(counter, "utf8")).toBe("320");
 });
 
-/**
- * Makes the creation of an owner's directory fail, as on a disk that is full to the last block.
- * @param before called with the path of each
- */
+/** Makes the creation of an owner's directory fail, as on a full disk; `before` gets the path of each. */
 async function onFullDisk(work: () => Promise<void>, before: (entry: string) => void = () => {}) {
   const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
   const isOwner = (entry: string) => path.basename(entry).startsWith("owner-");

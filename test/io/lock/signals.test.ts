@@ -1,6 +1,5 @@
 /**
- * Sends signals while the built package holds a lock: the program decides about them, as it would without the
- * package.
+ * The program decides about signals while the built package holds a lock, as it would without the package.
  */
 
 import { existsSync } from "node:fs";

@@ -1,6 +1,4 @@
-/**
- * Compares the fold with the rules of file systems: names that any of them treats as one must fold together.
- */
+/** Names that any file system treats as one must fold together. */
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -30,7 +28,6 @@ const name = fc.array(fc.oneof({ weight: 4, arbitrary: special }, fc.string({ un
   minLength: 1,
   maxLength: 8,
 });
-/** Other spellings of the same name. */
 const changes: readonly ((text: string) => string)[] = [
   (text) => text.toLowerCase(),
   (text) => text.toUpperCase(),

@@ -1,5 +1,3 @@
-/** The kernel's code sums equal the definition to the last bit. */
-
 import { afterEach, expect, it } from "vitest";
 import { codeSumsInKernel, codeSumsKernelUse } from "../../../../src/indexes/vector/codes/codeSumsKernel.js";
 import { randomNumbers } from "../../../support/vectorTables.js";

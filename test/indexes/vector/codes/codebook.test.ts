@@ -1,5 +1,3 @@
-/** The kernel's distances from codewords equal the definition. */
-
 import { afterEach, expect, it } from "vitest";
 import {
   arrangeWords,

@@ -14,7 +14,6 @@ import { slowPool } from "../slowPool.js";
 
 const DIMENSION = 24;
 
-/** Vectors around a number of centers. */
 function vectorsAbout(places: number, rowCount: number): Float32Array {
   const next = randomNumbers(places);
   const centres = Float32Array.from({ length: places * DIMENSION }, () => next() * 20);

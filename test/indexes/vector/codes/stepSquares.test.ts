@@ -1,5 +1,3 @@
-/** The kernel's squared distances of SQ codes equal the definition. */
-
 import { afterEach, expect, it } from "vitest";
 import {
   stepSquaresInKernel,

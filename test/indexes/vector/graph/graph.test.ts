@@ -115,7 +115,6 @@ const measureBy =
     for (let index = 0; index < count; index++) distances[index] = distanceOf(rows[index]);
   };
 
-/** Returns the graph as a search reads it. */
 function graphOf(built: BuiltGraph, rowCount: number): Graph {
   const counts = built.levelCounts().filter((count) => count > 0);
   const lists = counts.map(() => new Map<number, number[]>());

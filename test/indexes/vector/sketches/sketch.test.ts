@@ -28,7 +28,6 @@ function sketchOf(store: SketchStore, key: string, values: Float32Array, dimensi
   return sketch;
 }
 
-/** Vectors that are hard to sketch. */
 function hardVectors(dimension: number, seed: number): Float32Array {
   const next = randomNumbers(seed);
   const values = new Float32Array(ROWS * dimension);
