@@ -1,11 +1,8 @@
 /**
  * `npm run test:quick`: tests that run from the sources alone, in under a minute on two cores.
  *
- * A test file belongs to this run if all of these hold:
- * - It lies in a folder of `test/` that is named as a part of `src/`.
- * - Neither the file nor a file of `test/` that it imports needs an entry point of the package, a build, another process,
- *   a thread or the reference. So it tests modules, not whole operations.
- * - It is not one of `SLOW`.
+ * A test file belongs to this run if it lies in a folder that is named as a part of `src/`, and is not one of
+ * `SLOW`. Neither it nor its imports need an entry point, a build, a process, a thread or the reference.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -49,7 +46,6 @@ const testFiles = readdirSync(join(CHECKOUT, "src"))
       .map((path) => `test/${part}/${path.replaceAll("\\", "/")}`),
   );
 
-/** Adds `path`, and the files of `test/` that it imports, to `files`. */
 function addImports(path: string, files: Map<string, string>): Map<string, string> {
   if (files.has(path) || !existsSync(join(CHECKOUT, path))) return files;
   const text = readFileSync(join(CHECKOUT, path), "utf8");

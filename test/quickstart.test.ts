@@ -1,5 +1,3 @@
-/** The quickstart runs to its end, and again on what it left; it leaves directories of others alone. */
-
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** What README.md and the pages of docs/ say of frameworks and dependencies is what happens; `docs.test.ts` runs their programs. */
+/** Checks the statements of README.md and docs/ about frameworks and dependencies. */
 
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

@@ -1,6 +1,6 @@
 /**
- * Small tables that released versions of LanceDB wrote (test/support/releases/writeGoldens.mjs), which encode some values
- * otherwise than later ones. They are read here as by the reference.
+ * Small tables that released versions of LanceDB wrote (test/support/releases/writeGoldens.mjs), with old
+ * encodings of some values, are read as the reference reads them.
  */
 
 import { cp, readdir } from "node:fs/promises";

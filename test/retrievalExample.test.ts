@@ -1,4 +1,4 @@
-/** The example of retrieval runs to its end: it finds passages by their words, and by the index nearly what is nearest. */
+/** The retrieval example finds passages by their words, and by the index nearly the nearest vectors. */
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";

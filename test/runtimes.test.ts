@@ -1,7 +1,6 @@
 /**
- * The package as npm packs it, where programs run that are not plain scripts: in test runners, bundled, with permissions
- * taken away. `docs/runtimes.md` is the table of what this and other tests show; those of `test/stranger` install from npm
- * what they run it in.
+ * The packed package in test runners, bundled, and without permissions. `docs/runtimes.md` lists the results
+ * of this test and of `test/stranger`, which installs other runtimes from npm.
  */
 
 import { execFile } from "node:child_process";

@@ -25,7 +25,7 @@ afterEach(() => {
   server = null;
 });
 
-/** What the example says until it is ready. */
+/** Starts the example, and returns its output until it is ready. */
 async function serve(env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, [EXAMPLE], { cwd: directory, env: { ...process.env, ...env } });
   server = child;

@@ -54,9 +54,7 @@ async function addByThem(table: string, expression: string): Promise<boolean> {
   }
 }
 
-/**
- * Type and values of a column; zeros and NaN without sign. Some functions of the reference keep dictionaries.
- */
+/** Type and values of a column, without dictionaries and signs of zeros and NaN. */
 function shown(rows: Table): string {
   const column = rows.getChild("x");
   const values = Array.from(column ?? [], (value) =>

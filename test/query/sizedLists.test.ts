@@ -1,4 +1,4 @@
-/** Rows of fixed-size lists of structs: takes and short scans read the chunks that hold them, not their pages. */
+/** Takes and short scans of fixed-size lists of structs read the chunks of their rows, not whole pages. */
 
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ const disk = countingDisk(new NodeDisk({ durability: "none" }));
 const root = sharedDirectory();
 const namespace = sharedNamespace({ root, dataStorageVersion: "2.2", disk });
 
-/** Members that lie in different layouts, some of them null, in structs and lists that are null now and then. */
+/** Members in different layouts, some of them null, in structs and lists that are sometimes null. */
 function tableOf(dimension: number): arrow.Table {
   const count = ROWS * dimension;
   const random = new Random(dimension);

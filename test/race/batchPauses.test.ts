@@ -1,7 +1,6 @@
 /**
- * Suspends a process in the middle of a batch, as a closed laptop does. Its locks go stale, and another
- * process finishes the batch and continues. When the first process wakes, it does nothing more, and reports
- * the batch's outcome.
+ * Suspends a process in the middle of a batch until another has finished it. When the process wakes, it does
+ * nothing more, and reports the batch's outcome.
  */
 
 import { existsSync, readdirSync } from "node:fs";

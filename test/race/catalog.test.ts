@@ -1,7 +1,4 @@
-/**
- * Runs many processes on one catalog, half of them the reference: no change may be lost, and no id may exist
- * twice.
- */
+/** Many processes, half of them the reference, lose no change of one catalog and make no id twice. */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";

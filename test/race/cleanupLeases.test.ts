@@ -1,8 +1,6 @@
 /**
- * Suspends a cleanup right before or after a step that removes something, while others tag versions or make
- * branches from them. Some are engines that take the lock over; the reference ignores the lock. Acknowledged
- * refs must survive this and the next cleanup. A cleanup that reports a lost lock must have removed no
- * version.
+ * Suspends a cleanup before or after a removal, while others tag versions or make branches from them. Some
+ * take the lock over; the reference ignores it. Acknowledged refs must survive this and the next cleanup.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -99,7 +97,6 @@ const actors: { title: string; losesLock: boolean; meanwhile: Meanwhile }[] = [
   },
 ];
 
-/** Returns true for calls that remove something. */
 const isStep = ({ verb, path }: WatchedCall): boolean =>
   (verb === "rename" || verb === "remove" || verb === "removeTree") && path.includes("t.lance");
 

@@ -1,7 +1,4 @@
-/**
- * Changes a table while it is compacted: rows, columns, indexes, other compactions, cleanups, and drops. No
- * row may be lost, doubled or restored, and no copies of a failed compaction may remain.
- */
+/** Changes a table while it is compacted: no row is lost, doubled or restored, and no copies remain. */
 
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,7 +19,6 @@ const id = ["t"];
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? table.getChildAt(0) ?? [], Number);
 const count = (from: number, length: number) => Array.from({ length }, (_, index) => from + index);
 
-/** Makes twelve fragments of ten rows; with {@link TARGET} they become four. */
 async function prepare(root: string, ns: DirectoryNamespace): Promise<void> {
   await ns.createTable({ id }, rowsOf(...count(0, 10)));
   for (let part = 1; part < 12; part++) await ns.insertIntoTable({ id }, rowsOf(...count(part * 10, 10)));
@@ -34,10 +30,7 @@ const fragmentCount = async (root: string) =>
   (await latestFile(join(root, "t.lance"))).manifest.fragments.length;
 const dataFiles = async (root: string) => (await readdir(join(root, "t.lance", "data"))).length;
 
-/**
- * Moments of the change: before the call with this number, from 1, of a verb in a directory. Our engines
- * cannot change a table while another holds its lock.
- */
+/** Moments of the change: before the call with this number, from 1, of a verb in a directory. */
 const MOMENTS = {
   "before the first file": { verb: "create", directory: "data", number: 1, isLocked: false },
   "between two files": { verb: "create", directory: "data", number: 3, isLocked: false },

@@ -1,7 +1,4 @@
-/**
- * Commits by several processes through one server, each a LanceDB with managed versioning: no commit may be
- * lost.
- */
+/** Several LanceDB processes commit through one server with managed versioning, and lose no commit. */
 
 import type { ChildProcess } from "node:child_process";
 import { connectNamespace } from "tiltyard-reference/session.js";

@@ -1,7 +1,4 @@
-/**
- * Merges while others change the table. The outcome equals that of the changes in some order: no row is added
- * twice, no update is lost, and a refused change has no effect.
- */
+/** Merges while others change the table: the outcome equals that of the changes in some order. */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";

@@ -1,6 +1,5 @@
 /**
- * Changes the catalog in several processes, or in one that is repeatedly suspended, while its old versions
- * are emptied: no change may be lost, and no process may be blocked.
+ * Processes change the catalog while its old versions are emptied: none is blocked, and no change is lost.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";

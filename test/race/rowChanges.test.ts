@@ -1,12 +1,9 @@
 /**
- * Appends, updates, upserts and deletes rows of one table in several processes, ours and the reference. Every
- * row has a counter that updates increment, and a trail of its changes. No acknowledged change may be lost or
- * made twice, and no refused one may have an effect. The outcome must equal that of some order of the
- * changes.
+ * Several processes change rows of one table. Every row has a counter that updates increment, and a trail of
+ * its changes. The outcome must equal that of some order of the acknowledged changes.
  *
- * Rows that arrive after a change of the reference has begun are exempt: the reference ignores them when it
- * rebases. Six processes of the reference alone break the order in one run of four. `npm run soak` runs for a
- * minute.
+ * The reference ignores rows that arrive after its change has begun, so these are exempt. `npm run soak` runs
+ * for a minute.
  */
 
 import { Int32, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
@@ -23,7 +20,6 @@ const THEIRS = 2;
 const DURATION_MS = Number(process.env.RACE_MS ?? 3000);
 /** Number of changes of each process, more than it can make in the time. */
 const CHANGES = Math.ceil(DURATION_MS / 20);
-/** Number of rows at the beginning. */
 const ROWS = 60;
 /** Number of ids that any row ever has. */
 const IDS = 80;

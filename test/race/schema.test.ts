@@ -1,7 +1,6 @@
 /**
- * Changes one schema concurrently with other changes of it and of rows. If a change gets in between the plan
- * and the commit of another, the outcome is that of both in some order. Otherwise one of them is refused, and
- * leaves nothing. Both sides are ours, or one is the reference.
+ * Changes a schema while it or rows change. A change between the plan and the commit of another gives the
+ * outcome of both in some order, or one of them is refused and leaves nothing.
  */
 
 import { cp, readdir } from "node:fs/promises";
@@ -18,7 +17,6 @@ import { makeTempDir } from "../support/tempDir.js";
 const id = ["t"];
 /** Step between the changes that get in between of each; `npm run soak` takes more. */
 const STRIDE = strideOf("RACE_STRIDE", 11);
-/** Pairs that once failed. */
 const ALWAYS = [
   "v cast, v and x swapped",
   "rows with w appended, the nulls replaced by others",
@@ -42,7 +40,6 @@ const rowsOf = (...values: (number | null)[]) =>
     },
   );
 
-/** A change, by our engine and by the reference. */
 interface Change {
   readonly ours: (ns: DirectoryNamespace) => Promise<unknown>;
   /** Null if the reference has no such call. */
@@ -177,9 +174,7 @@ async function copyOfTemplate(): Promise<string> {
   return root;
 }
 
-/**
- * Formats schema, metadata and rows. Sorts the rows, because the order of fragments is that of the commits.
- */
+/** Formats schema, metadata and rows, which are sorted because commits decide the order of fragments. */
 function stateOfTable(table: Table): string {
   const { schema } = table;
   const fields = schema.fields.map(({ name, type, nullable, metadata }) => [
@@ -260,7 +255,6 @@ async function expectOneAfterTheOther(
   expect(stateOfTable(tableFromIPC(await reference.readTable(root, "t")))).toBe(state);
 }
 
-/** Checks that every data file is needed by a version. */
 async function expectNoOrphans(root: string): Promise<void> {
   const before = (await readdir(join(root, "t.lance", "data"))).length;
   await withEngine(root, (ns) => ns.cleanupTable({ id, olderThanMs: 1e12, deleteUnverified: true }));
@@ -273,17 +267,13 @@ const SINGLE = NAMES.filter(
   (name) => !["the nulls replaced by others", "all replaced by nulls"].includes(name),
 );
 
-/** Returns the changes that get in between of `mine`. */
 const selected = (mine: string, others: readonly string[]): string[] =>
   others.filter(
     (otherName, index) =>
       (index + NAMES.indexOf(mine)) % STRIDE === 0 || ALWAYS.includes(`${mine}, ${otherName}`),
   );
 
-/**
- * Returns the changes for which at least one of the others is selected, because a group without a test fails
- * a run.
- */
+/** Returns the changes with at least one selected rival, because a group without a test fails a run. */
 const withTests = (mine: readonly string[], others: readonly string[]): string[] =>
   mine.filter((name) => selected(name, others).length > 0);
 

@@ -1,9 +1,8 @@
 /**
  * Checks if the state of a table equals that of its acknowledged changes in some order.
  *
- * Every change has a tag, and every row a trail: the tags of the change that made it and of those that
- * updated it, in order. Changes name their rows by ranges of ids, which nothing changes. So, for every two
- * changes of the same row, the trails tell which came first. These relations must not form a circle.
+ * Every change has a tag, and every row a trail: the tags of its changes, in order. For every two changes of
+ * the same row, the trails tell which came first. These relations must not form a circle.
  */
 
 export type ChangeKind = "append" | "upsert" | "update" | "delete";
@@ -13,10 +12,7 @@ export interface TaggedChange {
   readonly kind: ChangeKind;
   /** Ids of the rows that it changes; for an append or an upsert, those that it brings. */
   readonly ids: readonly number[];
-  /**
-   * True if it may ignore rows that arrived after it had begun. The reference rebases a change without
-   * looking for such rows, so two of its upserts may both add the same row.
-   */
+  /** True if it may miss rows that arrived after its start, as the reference's rebased changes do. */
   readonly missesNewRows?: boolean;
 }
 
@@ -90,8 +86,8 @@ class Order {
 }
 
 /**
- * Returns the contradictions to a serial order of the acknowledged changes; empty if there are none.
- * `beginning` is the tag of the first change, which made the first rows.
+ * Returns the contradictions to a serial order; `beginning` is the tag of the change that made the first
+ * rows.
  */
 export function contradictions(
   changes: readonly TaggedChange[],
@@ -116,7 +112,6 @@ export function contradictions(
   return flaws.length > 0 ? flaws : order.circle();
 }
 
-/** Returns the faults in the trail of one row. */
 function flawsOf({ id, trail }: TrailedRow, byTag: ReadonlyMap<string, TaggedChange>): string[] {
   const text = `row ${id}: ${trail.join(" ")}`;
   const flaws: string[] = [];
@@ -142,10 +137,7 @@ function orderByTrail(order: Order, { id, trail }: TrailedRow, changes: readonly
   }
 }
 
-/**
- * Adds the order that missing rows imply: some change deleted or replaced them.
- * @returns rows that are missing although no change removed them
- */
+/** Adds the order that missing rows imply. Returns missing rows that no change removed. */
 function orderByAbsence(
   order: Order,
   rows: readonly TrailedRow[],

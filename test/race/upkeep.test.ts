@@ -1,7 +1,6 @@
 /**
- * Compacts and cleans up a table while four processes append to it and read it, two of them the reference in
- * one variant. No row may be lost or read twice. No version may be removed under a reader that began within
- * the retention.
+ * Compacts and cleans up a table while four processes append to it and read it. No row is lost or read twice,
+ * and no version is removed under a reader within the retention.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
@@ -50,7 +49,6 @@ class Client {
   }
 }
 
-/** Compacts and cleans up until the work is done; returns the outcomes. */
 async function keepUp(root: string, clients: readonly Client[], work: Promise<unknown>) {
   await using ns = new DirectoryNamespace({ root, durability: "none" });
   const done = { passes: 0, fragmentsRemoved: 0, versionsRemoved: 0, filesRemoved: 0 };

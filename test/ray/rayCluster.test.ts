@@ -1,7 +1,4 @@
-/**
- * Backfills by `rayCluster`, with a fake of Ray's job API that runs a worker in place of the runner.
- * test/engines/clusterBackfill.test.ts tests Ray itself.
- */
+/** Backfills by `rayCluster` with a fake of Ray's job API. test/engines/clusterBackfill.test.ts tests Ray. */
 
 import { appendFile, readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
@@ -111,10 +108,7 @@ interface Order {
 const orderOf = async (job: FakeJob): Promise<Order> =>
   JSON.parse(await readFile(join(job.runtime_env.env_vars.TILTYARD_RUN, "tasks.json"), "utf8"));
 
-/**
- * Runs the runner and its workers.
- * @returns the lines that a worker wrote
- */
+/** Runs the runner and its workers, and returns the lines that a worker wrote. */
 async function runWorker(
   job: FakeJob,
   fn: UserFunction = double,

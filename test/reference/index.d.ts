@@ -1,9 +1,9 @@
 /**
- * The reference implementation as an oracle: Arrow IPC stream bytes and plain JSON in and out, a fresh connection
- * per call. IPC files are accepted as well wherever rows go in.
+ * The reference as an oracle: Arrow IPC stream bytes and JSON in and out, a fresh connection per call. Rows
+ * may also be IPC files.
  */
 
-/** What a call on a table looks at; by default the latest version of the main branch. */
+/** Target of a call on a table; by default the latest version of the main branch. */
 export interface TableOptions {
   branch?: string;
   version?: number;
@@ -53,7 +53,7 @@ export interface TableStatistics {
 
 export interface FieldJson {
   name: string;
-  /** As apache-arrow prints the type. */
+  /** Type as apache-arrow prints it. */
   type: string;
   nullable: boolean;
   metadata: Record<string, string>;
@@ -218,7 +218,7 @@ export function listBranches(uri: string, name: string): Promise<Record<string, 
 /** A new table whose files stay with the table that lies in the directory `sourceUri`. */
 export function cloneTable(uri: string, name: string, sourceUri: string): Promise<void>;
 export function deleteBranch(uri: string, name: string, branch: string): Promise<void>;
-/** Of a version of the branch, main by default. */
+/** Creates a tag of a version of the branch, main by default. */
 export function createTag(
   uri: string,
   name: string,
@@ -237,7 +237,7 @@ export function deleteTag(uri: string, name: string, tag: string): Promise<void>
 export function tagVersion(uri: string, name: string, tag: string): Promise<number>;
 export function listTags(uri: string, name: string): Promise<Record<string, TagEntry>>;
 
-/** A call on the reference's directory catalog: an operation, the path of its object, and what else it takes. */
+/** A call on the reference's directory catalog: an operation, the path of its object, and its argument. */
 export type CatalogStep = readonly [
   operation:
     | "createNamespace"

@@ -1,7 +1,4 @@
-/**
- * Authentication: the deciding credential, the required content of a token, and the challenge for a refused
- * client.
- */
+/** The deciding credential, the required content of a token, and the challenge for a refused client. */
 
 import { setMaxListeners } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -41,8 +38,6 @@ beforeAll(async () => {
   pairs = await Promise.all(Array.from({ length: 10 }, () => generateKeyPair("ES256")));
   edwards = await generateKeyPair("Ed25519");
 });
-
-// -------------------------------------------------------------------------------- key server
 
 /** Key server with its answer and its number of requests. */
 let keyServer: Server;
@@ -109,8 +104,6 @@ async function failureOf(promise: Promise<unknown>): Promise<Refusal> {
   if (!("error" in outcome)) throw new Error(`was not refused: ${inspect(outcome.value)}`);
   return outcome.error as Refusal;
 }
-
-// -------------------------------------------------------------------------------- tokens
 
 describe("a token", () => {
   it("a token identifies its subject, with its other claims", async () => {
@@ -207,8 +200,6 @@ describe("a token", () => {
 function unsigned(): string {
   return new UnsecuredJWT({ iss: ISSUER, aud: AUDIENCE, sub: "alice" }).setExpirationTime("1h").encode();
 }
-
-// -------------------------------------------------------------------------------- key server
 
 describe("a key server", () => {
   it.each<[string, () => void]>([
@@ -374,8 +365,6 @@ describe("a key server", () => {
   });
 });
 
-// -------------------------------------------------------------------------------- lookups
-
 describe("a lookup", () => {
   const ways: [string, (lookup: PrincipalLookup) => AuthOptions, Headers][] = [
     ["of tokens", (lookup) => ({ bearer: lookup }), new Headers({ authorization: "Bearer secret" })],
@@ -456,8 +445,6 @@ describe("a lookup", () => {
     expect(lookup).not.toHaveBeenCalled();
   });
 });
-
-// -------------------------------------------------------------------------------- which decides
 
 const KEYS = { apiKeys: ["k"] };
 const TOKENS = {
@@ -579,8 +566,6 @@ describe("the first credential of a configured kind", () => {
   });
 });
 
-// -------------------------------------------------------------------------------- options
-
 describe("options", () => {
   const uri = "https://issuer.example/jwks";
   const good = { issuer: ISSUER, audience: AUDIENCE, jwksUri: uri };
@@ -641,8 +626,6 @@ describe("options", () => {
     }
   });
 });
-
-// -------------------------------------------------------------------------------- on the wire
 
 describe("behind the handler", () => {
   const request = (headers: Readonly<Record<string, string>>) =>

@@ -1,7 +1,4 @@
-/**
- * Maximum resources of a server with default limits, however many clients want more; the README states them.
- * The server and its clients are separate processes.
- */
+/** Maximum resources of a server with default limits, which the README states, against many clients. */
 
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -14,7 +11,6 @@ const CLIENTS = 256;
 /** Duration of each kind of attack. */
 const MILLISECONDS = runsOf("BOUNDS_MS", 1000);
 const IS_LONG = MILLISECONDS >= 4000;
-/** Uncompressed size of a body. */
 const INFLATED_MIB = IS_LONG ? 500 : 16;
 const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const GIB = Number(/at most (\d+(?:\.\d+)?) GiB/.exec(README)?.[1]);

@@ -1,7 +1,6 @@
 /**
- * Requests that a page of another site can make a browser send, to every operation: no operation runs, and
- * nothing changes. The requests are random with a printed seed: origin, fetch metadata, host, forms and
- * harmful bodies.
+ * Requests that a page of another site can make a browser send run no operation and change nothing. They are
+ * random, with a printed seed.
  */
 
 import fc from "fast-check";

@@ -1,5 +1,3 @@
-/** The log and the shutdown of a handler. */
-
 import { InvalidInputError } from "tiltyard";
 import { createRestHandler, type RestHandlerOptions } from "tiltyard/rest";
 import { expect, it, sharedNamespace } from "../support/fixtures.js";

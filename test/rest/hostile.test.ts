@@ -1,6 +1,6 @@
 /**
- * Hostile requests, generated from a printed seed and sent over sockets. Each gets a typed answer, none
- * changes a byte on disk, memory stays bounded, and the server keeps answering.
+ * Hostile requests, generated from a printed seed: each gets a typed answer, none changes a byte on disk, and
+ * memory stays bounded.
  */
 
 import { Agent, request as httpRequest } from "node:http";
@@ -60,8 +60,6 @@ interface Hostile {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
-
-// ------------------------------------------------------------------------------------------------ generators
 
 const mutating = ROUTES.filter(({ path }) => path.includes("{id}"));
 const withJson = ROUTES.filter(
@@ -298,13 +296,11 @@ const badRows = fc
   )
   .map(([path, body]): Hostile => ({ kind: "rows", method: "POST", path, headers: ARROW_TYPE, body }));
 
-/** Returns one batch with more bytes than the limit. */
 function largeBatch(): Uint8Array {
   const values = vectorFromArray([new Uint8Array(LIMITS.maxBatchBytes + 1)], new Binary());
   return tableToIPC(new Table({ v: values }));
 }
 
-/** Returns a small batch of LZ4 frames that expand beyond the limit. */
 function compressedBomb(): Uint8Array {
   const plain = tableToIPC(
     new Table({ v: vectorFromArray([new Uint8Array(zeros.length + 8)], new Binary()) }),
@@ -325,8 +321,6 @@ const hostile = fc.oneof(
   { weight: 1, arbitrary: badIdQuery },
   { weight: 4, arbitrary: badRows },
 );
-
-// ------------------------------------------------------------------------------------------------ sending
 
 interface Got {
   readonly status: number;
@@ -401,8 +395,6 @@ it(`${REQUESTS} hostile requests get typed errors and change nothing`, async () 
   expect((await post(server, "/v1/table/t/count_rows")).json).toBe(3);
   expect(server.handler.counters.inFlight).toBe(0);
 });
-
-// ------------------------------------------------------------------------------------------------ below HTTP
 
 /** Sends raw bytes and returns the answer until the connection closes. */
 function sendRaw(pieces: readonly (string | Uint8Array)[], pauseMs = 0): Promise<string> {

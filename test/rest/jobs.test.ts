@@ -1,5 +1,3 @@
-/** Jobs on the wire. */
-
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";

@@ -62,7 +62,6 @@ function stalling(bytes: Uint8Array, sent: { cancelled?: boolean } = {}): Readab
   });
 }
 
-/** Returns rows in many batches, a few MB in total. */
 function manyRows(): Uint8Array {
   const text = vectorFromArray(
     Array.from({ length: 4096 }, (_, index) => `${index}`.repeat(60)),

@@ -1,7 +1,4 @@
-/**
- * LanceDB's client of the namespace spec, `connectNamespace("rest")`, against the handler: once it writes
- * versions itself, and once it publishes them through the server.
- */
+/** LanceDB's client `connectNamespace("rest")`, which writes versions itself or through the server. */
 
 import { connectNamespace } from "tiltyard-reference/session.js";
 import { afterEach, describe, expect, it } from "../support/fixtures.js";

@@ -33,7 +33,6 @@ async function idOf(path: string, body?: object | null): Promise<unknown> {
   return wire.calls[0]?.id ?? status;
 }
 
-/** Returns a body in pieces. */
 function streamed(bytes: Uint8Array, pieceBytes: number): ReadableStream<Uint8Array> {
   let offset = 0;
   return new ReadableStream({

@@ -1,7 +1,4 @@
-/**
- * Secrets in answers, and parts of requests that must have no effect: paths of the server, the order of
- * checks, and keys of objects.
- */
+/** Answers contain no secrets, and paths, the order of checks and keys of objects have no effect. */
 
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,3 @@
-/** Total memory of bodies and answers of many requests. */
-
 import {
   Dictionary,
   Int32,

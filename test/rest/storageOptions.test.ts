@@ -1,7 +1,4 @@
-/**
- * Storage options that the server's program adds to answers, for clients that open the files of tables
- * themselves.
- */
+/** Storage options that the program adds to answers, for clients that open the files of tables themselves. */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, PermissionDeniedError, ServiceUnavailableError } from "tiltyard";

@@ -1,6 +1,6 @@
 /**
- * Bundlers of the registry take the package as it is, and their bundles run where no module can be found. esbuild has a file
- * of its own; rolldown and vite: `test/runtimes.test.ts`, `test/docs.test.ts`.
+ * Other bundlers take the package as it is, and their bundles run without modules. esbuild has a file of its
+ * own; `test/runtimes.test.ts` and `test/docs.test.ts` cover rolldown and vite.
  */
 
 import { writeFile } from "node:fs/promises";
@@ -72,7 +72,7 @@ describe("webpack", () => {
            process.exitCode = stats.hasErrors() ? 1 : 0;
          });`,
       );
-      // Not even a warning: one about a request that is an expression would mean a module that is missing at run time.
+      // A warning about a request that is an expression would mean a missing module at run time.
       expect(await printedBy(process.execPath, ["build.mjs"], directory)).toBe("");
       expect([kind, from, await printedAlone(directory, file)]).toEqual([kind, from, PROGRAM_PRINTS]);
     }

@@ -1,6 +1,6 @@
 /**
- * Electron of the registry runs the package in its Node.js, which is the main process's. Its package on npm has no binary: an
- * install script gets that from GitHub's releases. Where these can't be reached, the test is skipped and says so.
+ * Electron runs the package in its main process. Its install script gets the binary from GitHub's releases;
+ * if these cannot be reached, the test is skipped with a message.
  */
 
 import { writeFile } from "node:fs/promises";

@@ -1,7 +1,6 @@
 /**
- * Tables and indexes that released versions of LanceDB wrote: read, filtered, searched, changed and optimised here, beside
- * the reference; then read by the release that wrote them again. Prints what each release reads of what we made of its
- * tables.
+ * Tables and indexes of LanceDB releases: read, searched and changed here, then read by their release again.
+ * Prints what each release reads after our changes.
  */
 
 import { DirectoryNamespace } from "tiltyard";
@@ -53,7 +52,7 @@ const VECTORS = [3, 77, 270].map((seed) =>
   Array.from({ length: 8 }, (_, index) => ((seed * 31 + index * 17) % 100) / 100),
 );
 
-/** Rows that a search by vector has to have in common with the reference, of ten: codes make the rest a guess. */
+/** Minimum number of the ten nearest rows in common with the reference: codes make the rest a guess. */
 const COMMON = 8;
 
 const hasTexts = (name: string): boolean => name.startsWith("i_fts");
@@ -69,7 +68,7 @@ function questionsOf(name: string): Question[] {
   return questions;
 }
 
-/** What a release reads of a table, against what the reference reads. */
+/** Compares the answers of a release about a table with the reference's. */
 function verdict(answers: readonly Answer[], expected: readonly Answer[]): string {
   let equal = 0;
   let first: string | null = null;
@@ -104,7 +103,7 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
 
   afterAll(() => ns?.close());
 
-  /** Notes where the rows, and the answers to all questions that the reference answers, are not the same here. */
+  /** Notes each table whose rows, or whose answers, differ from the reference's. */
   async function compare(names: readonly string[], when: string, faults: string[]): Promise<void> {
     const questions = new Map(names.map((name) => [name, questionsOf(name)]));
     const answers = await askReference(root, Object.fromEntries(questions));
@@ -161,7 +160,7 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
     return names.filter((name) => "answer" in answers[name][0]);
   }
 
-  /** What the release reads of tables: asked about each by itself where it dies of one. */
+  /** Lets the release read tables; asks about each alone if the release dies of one. */
   async function readByRelease(project: string, names: readonly string[]): Promise<Map<string, string>> {
     const questions = Object.fromEntries(names.map((name) => [name, questionsOf(name)]));
     const expected = await askReference(root, questions);

@@ -1,7 +1,4 @@
-/**
- * Next.js of the registry builds and serves an application whose server component and route handler use the package:
- * bundled by it, and left outside by `serverExternalPackages`.
- */
+/** Next.js builds and serves an application with the package, bundled or in `serverExternalPackages`. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** Runtimes of the registry other than Node.js run the package: the engine, its handler, and their own servers with it. */
+/** Runtimes other than Node.js run the engine, its handler, and their own servers with it. */
 
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";

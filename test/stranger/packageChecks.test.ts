@@ -1,4 +1,4 @@
-/** What checkers of packages say of the package: nothing. */
+/** Checkers of packages find no fault in the package. */
 
 import { join } from "node:path";
 import { expect, it } from "vitest";

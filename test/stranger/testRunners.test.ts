@@ -1,4 +1,4 @@
-/** Jest of the registry runs tests that use the package, of either kind of modules. vitest: `test/runtimes.test.ts`. */
+/** Jest runs tests that use the package, of either kind of modules; test/runtimes.test.ts covers vitest. */
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,6 @@
 /**
- * The declarations compile with TypeScript 5.4 to 6, strict and with `exactOptionalPropertyTypes`, for each kind of
- * resolution and both kinds of modules, the libraries' declarations looked into. `test/handleTypes.test.ts` compiles the same
- * program with the current one.
+ * The declarations compile with TypeScript 5.4 to 6, for each kind of resolution and both kinds of modules.
+ * `test/handleTypes.test.ts` compiles the same program with the current release.
  */
 
 import { writeFile } from "node:fs/promises";

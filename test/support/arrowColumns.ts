@@ -1,5 +1,3 @@
-/** Makes fields, lists, and columns from values or from a number of rows and a function of the row. */
-
 import * as arrow from "apache-arrow";
 
 export const fieldOf = <T extends arrow.DataType>(

@@ -1,7 +1,4 @@
-/**
- * A certified OAuth 2.0 authorization server (`oidc-provider`) on the loopback. Tests can replace its
- * published keys by others, and by malformed answers.
- */
+/** A certified OAuth 2.0 server (`oidc-provider`) on the loopback, with replaceable and malformed keys. */
 
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +6,6 @@ import { exportJWK, generateKeyPair, type JWK } from "jose";
 
 /** Default audience of tokens. */
 export const AUDIENCE = "https://tables.example/";
-/** Lifetime of a token in seconds. */
 export const TOKEN_SECONDS = 300;
 
 const CLIENT = { id: "robot", secret: "the-robots-secret-of-this-test-0123456789" };

@@ -21,7 +21,6 @@ export interface CatalogVersions {
   readonly whole: readonly number[];
   /** Bytes of the files in the catalog's directory, each counted once. */
   readonly bytes: number;
-  /** Number of files with bytes. */
   readonly files: number;
   /** Number of empty files; hard links count once. */
   readonly emptyFiles: number;

@@ -4,11 +4,7 @@ import { once } from "node:events";
 import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/**
- * Starts a script with options of Node; it inherits the output.
- *
- * @param script its name, or the absolute path of a copy
- */
+/** Starts a script, by its name or the absolute path of a copy, with options of Node. */
 export function startProcess(
   script: string,
   args: readonly string[],
@@ -18,7 +14,6 @@ export function startProcess(
   return fork(path, [...args], { execArgv: [...execArgv] });
 }
 
-/** Resolves with the exit code or the signal. */
 export async function exitOf(child: ChildProcess): Promise<number | string> {
   if (child.exitCode !== null) return child.exitCode;
   if (child.signalCode !== null) return child.signalCode;

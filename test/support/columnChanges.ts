@@ -16,10 +16,7 @@ import { readManifestFile } from "../../src/table/versions/manifest.js";
 import { fieldOf, listOf } from "./arrowColumns.js";
 import { compareTables, reference } from "./reference.js";
 
-/**
- * Deterministic values of a type; every fifth row is null if the type allows it. Files of 2.0 have no null
- * structs.
- */
+/** Deterministic values of a type; every fifth row is null if the type and the file version allow it. */
 function sampleOf(type: arrow.DataType, row: number, nullable: boolean, version: string): unknown {
   if (nullable && row % 5 === 4 && !(version === "2.0" && type instanceof arrow.Struct)) return null;
   switch (type.typeId) {
@@ -80,7 +77,6 @@ export function rowsOf(schema: arrow.Schema, first: number, count: number, versi
 type Added = AlterTableAddColumnsRequest["newColumns"];
 type Alterations = AlterTableAlterColumnsRequest["alterations"];
 
-/** A change that both engines can make. */
 export type Change =
   | { readonly add: Readonly<Record<string, string>> }
   | { readonly addNull: readonly string[] }
@@ -119,7 +115,6 @@ const NULL_COLUMNS: Record<string, { json: unknown; type: arrow.DataType }> = {
 };
 
 export class Side {
-  /** The table in requests. */
   readonly request: { readonly id: string[]; readonly branch?: string };
   readonly #options: { branch?: string };
 
@@ -193,7 +188,6 @@ export class Side {
     return (await reference.deleteRows(root, name, change.delete, options)).version;
   }
 
-  /** @param version default: the latest */
   readByUs = (version?: number): Promise<arrow.Table> =>
     this.namespace.table([this.name], { branch: this.branch, version }).scan().toArrow();
   readByThem = (version?: number): Promise<Uint8Array> =>
@@ -210,11 +204,7 @@ export async function latestManifest({ root, name, branch }: Side) {
   return (await readManifestFile(disk, entry!.path))!;
 }
 
-/**
- * Compares all that both engines see of both tables.
- *
- * @param theirs result of the reference; `ours` is our result
- */
+/** Compares everything that both engines see of our result and of the reference's. */
 export async function expectAlike(ours: Side, theirs: Side, what: string, version?: number): Promise<void> {
   const expected = await theirs.readByThem(version).catch((error: unknown) => {
     throw new Error(`${what}: they of theirs: ${String(error)}`);

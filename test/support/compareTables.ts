@@ -1,7 +1,6 @@
 /**
  * Deep equality of two Arrow tables: schema, row count and every value, bit for bit. Batches, slots of nulls
- * and the order of dictionaries do not count. Each column is brought into a canonical form without chunks and
- * with zeroed null slots: equality of columns is then equality of buffers.
+ * and the order of dictionaries do not count: columns are compared in a canonical form without them.
  */
 
 import * as arrow from "apache-arrow";
@@ -54,7 +53,6 @@ export function compareTables(
   }
 }
 
-/** Throws an error that names the first difference between two schemas. */
 export function compareSchemas(
   expected: arrow.Schema,
   actual: arrow.Schema,

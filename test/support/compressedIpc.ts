@@ -11,10 +11,7 @@ export const ENCODERS: readonly (readonly [CompressionType, Encode])[] = [
   [CompressionType.ZSTD, encodeZstd],
 ];
 
-/**
- * Writes the stream by apache-arrow, and corrects its uncompressed lengths, which it sets to the compressed
- * ones.
- */
+/** Writes a stream by apache-arrow, and corrects its uncompressed lengths. */
 export function writeCompressed(table: Table, type: CompressionType, encode: Encode) {
   const encoded: { original: number; bytes: Uint8Array }[] = [];
   compressionRegistry.set(type, {

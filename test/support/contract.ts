@@ -16,7 +16,7 @@ export interface Contract extends AsyncDisposable {
   readonly calls: AuthorizeCall[];
   post(path: string, body?: object | null, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** As {@link Contract.post}, of what must succeed; the answer's JSON. */
+  /** Posts a request that must succeed, and returns its JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is there
   done(path: string, body?: object | null): Promise<any>;
   /** Creates a table with one version; returns its name. */

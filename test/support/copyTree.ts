@@ -7,10 +7,7 @@ const run = promisify(execFile);
 
 const MAX_ATTEMPTS = 5;
 
-/**
- * Copies a directory with all times, to the nanosecond if the platform can. Starts again if a short-lived
- * lock vanishes meanwhile.
- */
+/** Copies a directory with all times. Starts again if a short-lived lock vanishes meanwhile. */
 export async function copyTree(from: string, to: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

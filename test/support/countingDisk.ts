@@ -1,7 +1,4 @@
-/**
- * A disk that counts the calls of another: by verb, with their bytes, and every read. It does not count looks
- * for links: their number depends on the time since the last ones.
- */
+/** A disk that counts the calls of another, except looks for links, whose number depends on the time. */
 
 import type { Disk, ReadHandle } from "../../src/io/disk/disk.js";
 import { type Verb, withMembers, wrapDisk } from "./wrappedDisk.js";
@@ -13,12 +10,10 @@ class Counts {
   /** In order; `readFile` is one read from 0, and the tail that comes with an opening is one too. */
   reads: { path: string; byteOffset: number; length: number }[] = [];
 
-  /** Returns the number of calls of one verb since the last reset. */
   count(verb: Verb): number {
     return this.#counts.get(verb) ?? 0;
   }
 
-  /** Calls since the last reset, by verb. */
   get counts(): Partial<Record<Verb, number>> {
     return Object.fromEntries(this.#counts);
   }

@@ -18,13 +18,11 @@ export class DirectoryImage {
   readonly #path: string;
   readonly #content: ImageDirectory;
 
-  /** @param path of the directory as it is now; also where it is laid out */
   constructor(path: string) {
     this.#path = path;
     this.#content = take(path);
   }
 
-  /** Brings the directory back to what it was. */
   layOut(): void {
     mkdirSync(this.#path, { recursive: true });
     put(this.#path, this.#content);

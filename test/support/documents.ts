@@ -21,8 +21,8 @@ export interface Program {
   readonly name: string;
   readonly text: string;
   /**
-   * Expected output, from the comments after `console.log(…);`: a line each, or several with ` | ` in
-   * between.
+   * Expected output: one line per comment after `console.log(…);`, or several with `
+   * ` in between.
    */
   readonly output: readonly string[];
 }

@@ -1,10 +1,8 @@
 /**
- * The state of a directory tree after a power cut, kept beside the tree, as in LevelDB's fault-injection
- * environment.
+ * The state of a directory tree after a power cut, as in LevelDB's fault-injection environment.
  *
- * Each directory has its names now, and its names when it was last synced. Each file has its number of synced
- * bytes. A store beside the tree links every file, so that an unsynced removal or replacement can be undone.
- * Callers must report all changes; the tree at construction is durable.
+ * Each directory has its names now and at its last sync, and each file its number of synced bytes. A store
+ * beside the tree links every file, so that an unsynced removal can be undone. Callers report all changes.
  */
 import fs from "node:fs";
 import path from "node:path";
@@ -113,8 +111,9 @@ export class DurableImage {
   }
 
   /**
-   * Turns the tree into the state after a power cut. It undoes each change of a name that was not synced,
-   * unless `survives` says that the change reached the device.
+   * Turns the tree into the state after a power cut, without the unsynced changes of names for which
+   * `survives`
+   * is false.
    */
   restore(survives: (anyPath: string) => boolean): void {
     fs.rmSync(this.#root, { recursive: true, force: true });

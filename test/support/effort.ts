@@ -1,6 +1,7 @@
 /**
- * Scales long tests. A test states its usual effort; `npm test` does a quarter of it, `npm run soak`
- * `SOAK_SCALE` times it. A test's own variable (`CRASH_STRIDE=1`) overrides both.
+ * Scales long tests. `npm test` does a quarter of a test's usual effort, `npm run soak` `SOAK_SCALE` times
+ * it.
+ * A test's own variable (`CRASH_STRIDE=1`) overrides both.
  */
 
 const SCALE = Number(process.env.SOAK_SCALE ?? 0.25);
@@ -13,10 +14,7 @@ export const runsOf = (variable: string, usual: number): number =>
 export const strideOf = (variable: string, usual: number): number =>
   Number(process.env[variable] ?? Math.max(1, Math.round(usual / SCALE)));
 
-/**
- * Every `stride`th of many similar cases; `npm run soak` runs all. Crossed lists need a stride coprime to the
- * length of the inner list.
- */
+/** Every `stride`th of many cases. Crossed lists need a stride coprime to the length of the inner list. */
 export const someOf = <Case>(cases: readonly Case[], stride = 2): Case[] =>
   SCALE < 1 ? cases.filter((_, index) => index % stride === 0) : [...cases];
 

@@ -1,6 +1,6 @@
 /**
- * Vectors as models make them, good and bad: each shape is hard for an index in its own way. Equal seeds give
- * equal vectors; queries have the distribution of the rows unless a shape says otherwise.
+ * Vectors as models make them; each shape is hard for an index in its own way. Equal seeds give equal
+ * vectors.
  */
 
 import { FixedSizeList, Float32, Int32, makeData, Table, Vector } from "apache-arrow";

@@ -19,10 +19,7 @@ export type EngineOutcome = { ok: unknown } | { code: number; type: string; mess
 
 const ENTRY = fileURLToPath(new URL("./processes/engineWorker.mjs", import.meta.url));
 
-/**
- * Runs each job in a process, all at once, and calls `onStart` then. Returns the outcomes of each job's
- * steps.
- */
+/** Runs each job in a process, all at once; `onStart` runs at the same time. Returns the outcomes by job. */
 export async function raceEngines(
   jobs: readonly EngineJob[],
   onStart: () => void = () => undefined,

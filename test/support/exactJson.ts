@@ -1,10 +1,10 @@
 /**
- * Values of an Arrow table as JSON that keeps every bit: two tables have equal values exactly if their JSON is
- * equal. Taken from the buffers, since apache-arrow's own accessors round dates and hide NaN patterns.
+ * Values of an Arrow table as JSON that keeps every bit, read from the buffers: apache-arrow's accessors
+ * round dates and hide NaN patterns.
  *
  *     bool, integers of up to 32 bits, times of 32 bits    as they are
  *     integers, times, dates and decimals of more          decimal digits in a string
- *     floats                  as they are; "-0", "Infinity", "-Infinity"; other NaN than 0x7ff8… as "NaN:<bits>"
+ *     floats                  as they are; "-0", "Infinity", "-Infinity"; rare NaN as "NaN:<bits>"
  *     text, binary            a string; hexadecimal digits
  *     list, fixed-size list   an array
  *     map                     an array of pairs

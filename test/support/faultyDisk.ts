@@ -1,14 +1,11 @@
 /**
- * A disk that fails when told to. Every call of every verb, those of open handles included, has a number,
- * counted from 0. One number can fail, in one of these ways:
+ * A disk on which one call fails, by its number from 0. The calls of open handles count.
  *
  * - "before": nothing happens.  "after": it happens, and is reported as failed.
  * - "short": a write leaves the first half of its bytes; any other call fails as in "before".
  *
- * With `dead` every later call fails too, before its effect: the process is gone, and cleans nothing up.
- *
- * Given a root, the disk also knows what a power cut leaves of it: `loseUnsynced()` forgets open handles and
- * restores that, see durableImage.ts. The same calls always give the same outcome.
+ * With `dead` every later call fails too, as after the death of the process. With a root, `loseUnsynced()`
+ * restores what a power cut leaves, see durableImage.ts.
  */
 
 import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
@@ -17,7 +14,6 @@ import { type Verb, withMembers, wrapCalls } from "./wrappedDisk.js";
 
 export type FaultMode = "before" | "after" | "short";
 
-/** Error of a failed call. */
 export class InjectedFault extends Error {
   readonly code = "EIO";
   constructor(verb: Verb, path: string, callIndex: number) {
@@ -72,10 +68,7 @@ class Faults {
     this.heal();
   }
 
-  /**
-   * Simulates a power cut: restarts with the synced state. Unsynced bytes are lost, and unsynced changes of
-   * names too unless `survives` returns true for the path.
-   */
+  /** Simulates a power cut: unsynced bytes are lost, and unsynced names too unless `survives` is true. */
   async loseUnsynced(survives: (path: string) => boolean = () => false): Promise<void> {
     if (this.#image === null) throw new Error("a faulty disk without a root keeps no account of syncs");
     await this.restart();

@@ -1,6 +1,6 @@
 /**
- * Damage to data files: bytes changed, cut and moved anywhere, and targeted changes of the footer, the
- * tables, metadata fields and page buffers. Checksums of our files stay, are disabled, or fit the damage.
+ * Damage to data files: bytes changed, cut and moved anywhere, and targeted changes. Checksums of our files
+ * stay, are disabled, or fit the damage.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -224,7 +224,6 @@ function changeWord(specimen: Specimen, random: Random): Change {
   };
 }
 
-/** Changes a number of the footer or of the two tables. */
 function changeFooter(specimen: Specimen, random: Random): Change {
   const bytes = specimen.bytes.slice();
   const view = new DataView(bytes.buffer);
@@ -358,7 +357,6 @@ function changeField(bytes: Uint8Array, random: Random, path: number[]): Uint8Ar
   return joined(before, tag, encodeVarint(BigInt(changed.length)), changed, after);
 }
 
-/** Changes bytes that are not a message: packed numbers, a symbol table, a value. */
 function changePayload(bytes: Uint8Array, random: Random): Uint8Array {
   const offset = random.below(Math.max(1, bytes.length));
   switch (random.below(5)) {

@@ -178,10 +178,7 @@ const list = fc.oneof(
     .map(([f, item, other]) => `array_${f}(li, ${item}, ${other})`),
 );
 
-/**
- * False if one side is a column and another has a literal: the reference narrows such literals to the
- * column's type, even within functions.
- */
+/** False for a column beside a literal: the reference narrows such literals to the column's type. */
 function areAlike([left, , right]: readonly [string, string, string]): boolean {
   const isColumn = (side: string) => /^[\w.`[\]']+$/.test(side) && !/^['\d-]/.test(side);
   return isColumn(left) === isColumn(right) || !/[( ]/.test(left + right);

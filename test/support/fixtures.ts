@@ -19,7 +19,7 @@ export { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 export type NamespaceOptions = Partial<ConstructorParameters<typeof DirectoryNamespace>[0]>;
 
 /**
- * `it` with fixtures of its test. Tests of `it.for` get them as their second argument, tests of `it.each` get
+ * `it` with fixtures of its test. Tests of `it.for` get them as their second argument, those of `it.each`
  * none.
  *
  * - `root`: a fresh directory
@@ -58,8 +58,7 @@ export function sharedDirectory(): string {
 }
 
 /**
- * Opens a namespace, by default in a fresh directory, that does not wait for the disk. It closes after the
- * tests of the file or `describe`.
+ * Opens a namespace, by default in a fresh directory, that closes after the tests of the file or `describe`.
  */
 export function sharedNamespace(options: NamespaceOptions = {}): DirectoryNamespace {
   const root = options.root ?? sharedDirectory();

@@ -1,6 +1,5 @@
 /**
- * Replacements for modules, for `vi.mock`: every disk and lock of a test file folds names like one file
- * system. Whole suites run on it unchanged.
+ * Replacements for modules, for `vi.mock`: all disks and locks of a test file fold names like a file system.
  */
 
 import type * as NodeDiskModule from "../../src/io/disk/nodeDisk.js";

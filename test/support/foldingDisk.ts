@@ -1,7 +1,6 @@
 /**
- * A disk on which several names mean one entry, as on Windows and macOS, over a disk that folds no names.
- * Each part of a path leads to the entry that the file system would find, and new entries get the name that
- * it would give them. These rules follow the systems' documentation and share no code with the engine.
+ * A disk on which several names mean one entry, as on Windows and macOS. Its rules follow the systems'
+ * documentation and share no code with the engine.
  */
 
 import { existsSync, readdirSync } from "node:fs";
@@ -11,7 +10,6 @@ import { wrapCalls } from "./wrappedDisk.js";
 
 export interface FileSystem {
   readonly name: string;
-  /** Returns the name that the system looks up or stores. */
   storedName(name: string): string;
   /** Equal for names of one entry. */
   key(name: string): string;

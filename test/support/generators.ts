@@ -1,6 +1,6 @@
 /**
  * Arrow tables from a small description (types, shapes, nulls, seed), which a failing property prints. Equal
- * descriptions give equal bytes. Typed arrays keep 300,000 rows within milliseconds.
+ * descriptions give equal bytes.
  */
 
 import * as arrow from "apache-arrow";
@@ -111,7 +111,6 @@ export class Random {
     for (let i = 0; i < 12; i++) this.next();
   }
 
-  /** Returns an unsigned 32-bit integer. */
   next(): number {
     let t = this.#a;
     t ^= t << 11;
@@ -123,7 +122,6 @@ export class Random {
     return this.#d >>> 0;
   }
 
-  /** Returns an integer of [0, limit). */
   below(limit: number): number {
     return this.next() % limit;
   }
@@ -180,7 +178,6 @@ export function makeIpc(spec: TableSpec): Uint8Array {
   return arrow.tableToIPC(makeTable(spec), "stream");
 }
 
-/** One column of every type. */
 export function allTypesSpec(
   rowCount: number,
   nulls: NullPattern,

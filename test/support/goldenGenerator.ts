@@ -1,7 +1,6 @@
 /**
- * Has the reference write the tables of goldenTables.ts. A golden comes into being only where the encodings
- * it is to show are found in its file, and the reference reads from it what went in, or the reason why not is
- * printed.
+ * Lets the reference write the tables of goldenTables.ts. Keeps a table only if its file has the wanted
+ * encodings, and if the reference reads the written rows or prints why not.
  */
 
 import { mkdir, rm, writeFile } from "node:fs/promises";

@@ -1,6 +1,5 @@
 /**
- * A confinement that lets another program act right before the engine looks at a directory, or between look
- * and step.
+ * A confinement that lets another program act before the engine's look at a directory, or before its step.
  */
 
 import type { Confinement } from "../../src/io/disk/confinement.js";

@@ -1,7 +1,4 @@
-/**
- * Tests of scalar indexes of either engine: both list, use and maintain them while rows come, go and move.
- * Answers by index equal those without.
- */
+/** Scalar indexes of either engine: both list, use and maintain them while rows come, go and move. */
 
 import * as arrow from "apache-arrow";
 import type { DirectoryNamespace, IndexType } from "tiltyard";

@@ -8,7 +8,6 @@ import { expect } from "vitest";
 import type { CreateTableIndexRequest } from "../../src/namespace/indexes.js";
 import { reference } from "./reference.js";
 
-/** Builds an index and waits for it. */
 export async function buildIndex(
   namespace: DirectoryNamespace,
   request: CreateTableIndexRequest,
@@ -58,11 +57,7 @@ export async function foundHere(
 
 const idsOf = (rows: Table): number[] => Array.from(rows.getChild("id") ?? [], Number).sort((a, b) => a - b);
 
-/**
- * Compares both engines' answers with those without an index.
- *
- * @param plain name of a table with the same rows and no index
- */
+/** Compares both engines' answers with those of the table `plain`, which has the same rows and no index. */
 export async function expectSameAnswers(
   namespace: DirectoryNamespace,
   root: string,

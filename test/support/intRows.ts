@@ -5,7 +5,6 @@ import { int32s } from "./arrowColumns.js";
 
 export const rowsOf = (...values: readonly number[]): Table => new Table({ v: int32s(values) });
 
-/** Encodes the rows as an IPC stream. */
 export const ipcOf = (...values: readonly number[]): Uint8Array => tableToIPC(rowsOf(...values));
 
 export const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);

@@ -1,7 +1,6 @@
 /**
- * Round trips of one Arrow table between us and the reference, which has faults of its own (nestings it
- * cannot read back, types it panics on). Its result for its own table of the same rows decides whose fault a
- * difference is; ours must always be right.
+ * Round trips of one Arrow table between us and the reference. The reference fails on some of its own tables:
+ * its result for its own table of the same rows decides whose fault a difference is. Ours must be right.
  */
 
 import { readdir } from "node:fs/promises";
@@ -68,8 +67,7 @@ function messageOf(failure: unknown): string {
 }
 
 /**
- * Reads what the reference writes.
- *
+ * Reads a table of the reference.
  * @throws if our rows are wrong, unless the reference reads wrong rows too
  */
 export async function writeThere(
@@ -94,8 +92,7 @@ export async function writeThere(
 }
 
 /**
- * Reads what we write, in both engines.
- *
+ * Reads a table of ours in both engines.
  * @throws if our rows are wrong, or the reference's unless it fails on its own table too
  */
 export async function writeHere(
@@ -121,10 +118,7 @@ export async function writeHere(
   }
 }
 
-/**
- * False for large lists, which the apache-arrow of the reference does not know, and columns of type null,
- * whose null counts it sends wrong.
- */
+/** False for large lists and columns of type null, which the reference's apache-arrow sends wrong. */
 export function canBeSent(type: DataType): boolean {
   if (DataType.isLargeList(type) || DataType.isNull(type)) return false;
   return (type.children ?? []).every((field) => canBeSent(field.type));
@@ -144,8 +138,7 @@ export interface Exchange<Spec> {
 
 /**
  * Puts arbitrary tables through both engines in both directions. Prints the seed first (FC_SEED sets it), and
- * at the end the number of tables and the faults of the reference.
- *
+ * then the number of tables and the faults of the reference.
  * @throws if ours is wrong, with the seed and the spec
  */
 export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<void> {
@@ -185,7 +178,6 @@ export type Direction = "here" | "there";
 
 /**
  * Round trips of many columns at once; after a failure of each alone.
- *
  * @returns faults of the reference by column name
  * @throws an error that names the first column that we get wrong
  */
@@ -219,11 +211,7 @@ export async function exchangeColumns(
   return faults;
 }
 
-/**
- * Expects a refusal of each column that the version cannot store, without remains.
- *
- * @throws an error that names a column without an UnsupportedError
- */
+/** Expects a refusal of each column that the version cannot store, without remains. */
 export async function refuseColumns(namespace: DirectoryNamespace, root: string, rows: Table): Promise<void> {
   for (const { name } of rows.schema.fields) {
     const table = `refused${tableCount++}`;

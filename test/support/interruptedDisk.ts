@@ -1,4 +1,4 @@
-/** A disk on which something else happens once, right before a call that waits for it: a race with one outcome. */
+/** A disk on which a function runs once, right before a call that waits for it. */
 
 import type { Disk } from "../../src/io/disk/disk.js";
 import { withMembers, wrapCalls } from "./wrappedDisk.js";

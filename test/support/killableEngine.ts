@@ -51,10 +51,7 @@ export class KillableEngine {
   }
 }
 
-/**
- * Ages all entries of a directory that changed in the last seconds.
- * @returns the number of locks among them
- */
+/** Ages all entries of a directory that changed in the last seconds; returns the number of their locks. */
 export async function letTimePass(root: string, seconds: number): Promise<number> {
   const then = Date.now() / 1000 - seconds;
   let locks = 0;

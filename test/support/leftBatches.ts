@@ -13,10 +13,7 @@ export const MUTATING: ReadonlySet<keyof Disk> = new Set<keyof Disk>([
 
 export const platformError = (code: string): Error => Object.assign(new Error(`${code}: test`), { code });
 
-/**
- * Makes a disk whose calls fail if `whyNot` answers with a code.
- * @param whyNot called right before each call, with all its paths
- */
+/** Makes a disk whose calls fail with the code that `whyNot` returns for their paths. */
 export const refusingDisk = (
   inner: Disk,
   whyNot: (verb: keyof Disk, paths: readonly string[]) => string | undefined,
@@ -31,10 +28,7 @@ export const refusingDisk = (
 const isDecision = (verb: keyof Disk, paths: readonly string[]): boolean =>
   verb === "link" && /[/\\]\.tiltyard-batches[/\\].*journal\.json$/.test(paths[1] ?? "");
 
-/**
- * Runs a call on an engine whose disk dies right after the decision of a batch.
- * @returns the error of the call
- */
+/** Runs a call on an engine whose disk dies right after the decision of a batch; returns the error. */
 export async function dieBehindDecision(
   options: DirectoryNamespaceOptions,
   call: (ns: DirectoryNamespace) => Promise<unknown>,

@@ -1,6 +1,4 @@
-/**
- * Nested Arrow tables from a description as in generators.ts: nesting, nulls at each level, lengths of lists.
- */
+/** Nested Arrow tables from a description: nesting, nulls at each level, lengths of lists. */
 
 import * as arrow from "apache-arrow";
 import * as fc from "fast-check";

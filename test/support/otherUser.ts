@@ -1,7 +1,4 @@
-/**
- * Scripts that run as another user, from a copy that every user can read: the checkout may be private to the
- * user of the tests.
- */
+/** Scripts that run as another user, from a copy that every user can read. */
 
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -43,11 +40,7 @@ export function whyNoOtherUser(): string | null {
   return `user ${NOBODY} can't use directories in ${os.tmpdir()} (set TMPDIR to one that every user may enter): ${reason}`;
 }
 
-/**
- * Copies the built package, its dependencies and the scripts, readable for everybody.
- *
- * @returns the path of a script's copy
- */
+/** Copies the built package, its dependencies and the scripts, readable for all; returns a script's path. */
 export async function readableScript(script: string): Promise<string> {
   if (!existsSync(join(CHECKOUT, "dist/index.d.ts"))) throw new Error("not built: run npm run build");
   const copy = await makeTempDir();

@@ -1,7 +1,4 @@
-/**
- * A new directory with the package as `npm pack` makes it, and links to the checkout's modules for its
- * dependencies.
- */
+/** A new directory with the package as `npm pack` makes it, and links to the modules that it needs. */
 
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";

@@ -1,5 +1,5 @@
 /**
- * How a page is encoded, as one line of text, so that a test can say in a regular expression what it wants:
+ * The encoding of a page as one line of text, for regular expressions of tests:
  *
  *     miniBlock(fsst(variable(flat32))) def=outOfLineBitpacking16(flat1) layers=NULLABLE_ITEM
  *     miniBlock(inlineBitpacking32) dictionary=lz4(variable(flat32)) layers=ALL_VALID_ITEM large

@@ -10,9 +10,7 @@ import { ageLocks } from "../pause/world.js";
 import { nextMessage } from "./childProcess.js";
 import type { EngineStep } from "./engineWorker.js";
 
-/**
- * The disk call at which a process stands still: the first of a verb whose paths, joined by a space, match.
- */
+/** The first disk call of a verb whose paths, joined by a space, match: the process stands still there. */
 export interface Pause {
   readonly verb: keyof Disk;
   readonly path: RegExp;
@@ -26,10 +24,8 @@ const ENTRY = fileURLToPath(new URL("./processes/pausedEngine.mjs", import.meta.
 const STALE_MS = 2000;
 
 /**
- * Runs a call in another process, and `meanwhile` while that stands still. Its locks look stale at once, and
- * become stale meanwhile.
+ * Runs a call in another process, and `meanwhile` while that stands still with stale locks.
  * @param disk `immovable`: true to refuse to rename directories
- * @throws Error if the call never comes to the pause
  */
 export async function runPaused(
   options: DirectoryNamespaceOptions,

@@ -1,7 +1,6 @@
 /**
- * A disk that stands still when told to. Every call of every verb, those of open handles included, has a
- * number, counted from 0. The caller of one number waits before the call's effect or after it, until it is
- * released. Other calls continue, so others find what a process that was suspended there would leave.
+ * A disk on which the caller of one call waits before or after its effect. Calls are numbered from 0, those
+ * of open handles included. Other calls continue.
  */
 
 import type { Disk } from "../../src/io/disk/disk.js";

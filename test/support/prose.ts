@@ -130,9 +130,7 @@ function* commentsOf(
   }
 }
 
-/**
- * True if the node is a name that this file chooses: a declaration that does not follow another's property.
- */
+/** True for a name that this file chooses: a declaration that does not follow another's property. */
 function isDeclaredName(node: ts.Node): node is ts.Identifier | ts.PrivateIdentifier {
   if (!ts.isIdentifier(node) && !ts.isPrivateIdentifier(node)) return false;
   const { parent } = node;

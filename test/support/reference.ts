@@ -106,7 +106,6 @@ export class ReferenceWorker<
     this.#process.send({ go: true });
   }
 
-  /** Suspends the process; has no effect once it has ended. */
   suspend(): void {
     this.#process.kill("SIGSTOP");
   }

@@ -1,6 +1,6 @@
 /**
- * A project that installs the packed package, and others from npm's registry, by a real `npm install` in a
- * temporary directory. Its tests are skipped, with a message, if the registry cannot be reached.
+ * A project with the packed package and packages of npm's registry, installed by `npm install`. Its tests are
+ * skipped, with a message, if the registry cannot be reached.
  */
 
 import { execFile } from "node:child_process";
@@ -54,10 +54,7 @@ function whyUnreachable(): Promise<string | null> {
   return reachable;
 }
 
-/**
- * Skips the test unless the registry can be reached. With `TILTYARD_REGISTRY=required` the test fails
- * instead.
- */
+/** Skips the test unless the registry can be reached; with `TILTYARD_REGISTRY=required` the test fails. */
 export async function needRegistry(context: TestContext): Promise<void> {
   const why = await whyUnreachable();
   if (why === null) return;
@@ -71,10 +68,7 @@ export interface RegistryProject {
   readonly installMs: number;
 }
 
-/**
- * @param packages besides the package itself, as npm takes them: `esbuild@0.25`
- * @param type of the modules of the project
- */
+/** Makes a project of a kind of modules with packages of the registry, such as `esbuild@0.25`. */
 export async function makeRegistryProject(
   packages: readonly string[],
   type: "module" | "commonjs" = "module",

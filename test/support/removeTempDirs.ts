@@ -1,6 +1,6 @@
 /**
- * Removes the directories of each test file after its tests. It is a setup file because those run for every
- * test file; a module that several files import runs once.
+ * Removes the directories of each test file after its tests. Setup files run for every test file, whereas a
+ * module that several files import runs once.
  */
 
 import { afterAll } from "vitest";

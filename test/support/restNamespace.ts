@@ -1,7 +1,7 @@
 /**
- * The interface of the class over HTTP, for suites about namespaces: each instance asks a server of its own
- * over a socket. It converts names itself, to test the handler's conversion. Calls without a route go to the
- * engine in the server.
+ * The class over HTTP, for its suites: each instance asks a server of its own over a socket. It converts
+ * names
+ * itself, to test the handler's conversion. Calls without a route go to the engine in the server.
  */
 
 import {
@@ -206,10 +206,7 @@ class RowsBody {
     });
   }
 
-  /**
-   * Yields the stream, schema first if known. Waits for the engine's request as in one process: `fetch` would
-   * ask at once.
-   */
+  /** Yields the stream, schema first. Waits for the engine's request as in one process, unlike `fetch`. */
   async *pieces(): AsyncGenerator<Uint8Array> {
     const sink = new Sink();
     let writer: RecordBatchStreamWriter | undefined;
@@ -278,7 +275,6 @@ const problem = z.strictObject({
   ...{ instance: z.string(), error: z.string(), code: z.int().min(0) },
 });
 
-/** Restores the server's error by its code. */
 function errorOf(json: unknown): errors.NamespaceError {
   const { code, detail } = problem.parse(json);
   const type = Object.entries(errors.ERROR_TABLE).find(([, row]) => row.code === code)?.[0];

@@ -14,10 +14,8 @@ import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
 
 /**
- * Stages a version with all rows of the latest twice; the copy includes deleted rows and has new row ids.
- *
- * @param tableRoot directory of the table or branch
- * @returns path of the staged file
+ * Stages a version, in the directory of a table or branch, with all rows of the latest twice. The copy has
+ * new row ids and the deleted rows. Returns the path of the file.
  */
 export async function stageDoubled(tableRoot: string, version: number): Promise<string> {
   const disk = new NodeDisk({ durability: "none" });

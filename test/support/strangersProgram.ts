@@ -6,15 +6,14 @@ import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 `;
 
-/** The same of a CommonJS module. */
+/** Imports of a CommonJS module. */
 export const PROGRAM_REQUIRES = `const arrow = require("apache-arrow");
 const { DirectoryNamespace } = require("tiltyard");
 const { createRestHandler } = require("tiltyard/rest");
 `;
 
 /**
- * Makes a table, fills it with objects and with Arrow's, indexes it, asks it, also over HTTP, and prints what it counts.
- * Its data lies in the folder that it runs in.
+ * Makes, fills, indexes and queries a table, also over HTTP, and prints counts. Its data lies in its folder.
  */
 export const PROGRAM_STEPS = `const ns = new DirectoryNamespace({ root: process.cwd() + "/tables" });
 await ns.createTable({ id: ["t"], mode: "Overwrite" }, [{ id: 1, at: new Date(0), text: "a" }]);
@@ -27,10 +26,10 @@ console.log(status, await ns.table("t").countRows("id > 1"), (await ns.table("t"
 await ns.close();
 `;
 
-/** What it prints. */
 export const PROGRAM_PRINTS = "200 2 3";
 
-/** The program as an ES module. */
 export const PROGRAM = PROGRAM_IMPORTS + PROGRAM_STEPS;
-/** The program as a module of either kind, whose steps are a function: not everybody takes `await` outside of one. */
+/**
+ * The program as a module of either kind, in a function, because some runtimes lack `await` outside of one.
+ */
 export const PROGRAM_MAIN = `async function main() {\n${PROGRAM_STEPS}}\nmain();\n`;

@@ -1,6 +1,5 @@
 /**
- * Ends a run with one plain line, `N passed, N failed`, after the names and messages of failures: the end of
- * a long log shows why a run failed. On CI, where it is the only reporter, it also reports progress.
+ * Ends a run with one plain line, `N passed, N failed`, after the failures. On CI it also reports progress.
  */
 import { relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";

@@ -12,7 +12,6 @@ export async function makeTempDir(): Promise<string> {
   return directory;
 }
 
-/** Removes the directories made since the last call. */
 export async function removeTempDirs(): Promise<void> {
   await Promise.all(made.splice(0).map((directory) => rm(directory, { recursive: true, force: true })));
 }

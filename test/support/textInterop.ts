@@ -1,7 +1,4 @@
-/**
- * Text searches by either engine over indexes of either, before and after changes: equal rows and scores.
- * Queries use words of the texts.
- */
+/** Text searches by either engine over indexes of either, before and after changes: equal rows and scores. */
 
 import { DirectoryNamespace, type StructuredTextQuery } from "tiltyard";
 import {
@@ -77,8 +74,8 @@ class Queries {
   }
 
   /**
-   * @param isPart true within another query. There the reference counts repeated ngrams of a query for all
-   * words differently in uncovered rows, so the query has none.
+   * Draws a query for words. A part of another query has no repeated ngrams, because the reference counts
+   * these differently in uncovered rows.
    */
   match(isPart = false): Pair {
     const draw = this.#draw;

@@ -1,7 +1,4 @@
-/**
- * A model of text searches that looks at every text: spaces separate words, and an index covers some rows. It
- * shares only the scoring formula with the engine.
- */
+/** A model of text searches that looks at every text. It shares only the scoring formula with the engine. */
 
 import type { StructuredTextQuery } from "tiltyard";
 import { lengthNorm, wordScore, wordWeight } from "../../src/indexes/text/score.js";

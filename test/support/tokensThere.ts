@@ -18,7 +18,6 @@ const NAMES: Readonly<Record<string, string>> = {
 export const optionsThere = (parameters: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [NAMES[name] ?? name, value]));
 
-/** A token and its position. */
 export type PlacedToken = readonly [token: string, position: number];
 
 /** Tokens of each text by position. */

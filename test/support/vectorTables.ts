@@ -70,7 +70,6 @@ const sum = (values: readonly number[]): number => values.reduce((all, value) =>
 
 const bitsOf = (value: number): number => value.toString(2).replaceAll("0", "").length;
 
-/** The distance by its definition. */
 export function distanceOf(metric: TestMetric, a: readonly number[], b: readonly number[]): number {
   const dot = (left: readonly number[], right: readonly number[]) =>
     sum(left.map((value, index) => value * right[index]));

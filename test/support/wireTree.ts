@@ -1,6 +1,6 @@
 /**
  * Protobuf messages as trees of fields, to change one field and leave all others. An outline says which
- * fields are messages: numbers of fields, each with the outline of its messages.
+ * fields are messages.
  */
 
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -69,7 +69,6 @@ export function nodeAt(nodes: readonly WireNode[], [index, ...rest]: WirePath): 
   return rest.length === 0 || node.kind !== "message" ? node : nodeAt(node.nodes, rest);
 }
 
-/** Replaces one node by others. */
 export function replaceAt(
   nodes: readonly WireNode[],
   [index, ...rest]: WirePath,

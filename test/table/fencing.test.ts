@@ -1,7 +1,6 @@
 /**
- * Suspends writers right before their deciding step, while a rival takes the lock over; when they wake, the
- * step must fail. The rival is another copy of the engine, with its own queue of locks, as in another
- * process.
+ * Suspends writers right before their deciding step, while a rival takes the lock over; the step must fail.
+ * The rival is another copy of the engine with its own queue of locks.
  */
 
 import { readdir, utimes } from "node:fs/promises";

@@ -1,7 +1,6 @@
 /**
- * Changes each field of a valid manifest, one at a time, to hostile values. Stages the result for each
- * operation that publishes manifests, or puts it in the place of a published one. In every case the engine
- * touches only the table's files, throws typed errors, and leaves the table writable.
+ * Sets each field of a valid manifest to hostile values, in staged manifests and in published ones. The
+ * engine touches only the table's files, throws typed errors, and leaves the table writable.
  */
 
 import { randomInt } from "node:crypto";
@@ -61,8 +60,6 @@ const rows = (...values: number[]) =>
       s: vectorFromArray(values.map(String), new Utf8()),
     }),
   );
-
-// ------------------------------------------------------------------------------------------------- the world
 
 let root: string;
 let outside: string;
@@ -182,8 +179,6 @@ async function lineOf(branch: string | undefined, directory: string): Promise<Li
   await copyFile(join(directory, "data", ownFragment.files[0].path), join(directory, "data", spare));
   return line;
 }
-
-// ------------------------------------------------------------------------------------------------- mutations
 
 const FRAGMENT: Outline = { 2: {}, 3: {}, 6: {} };
 const FIELD: Outline = { 8: {}, 10: {} };
@@ -408,12 +403,7 @@ function placed(trees: Trees): Trees {
   return { ...trees, manifest: [...rest, section(6, 0), section(21, transaction)] };
 }
 
-// ------------------------------------------------------------------------------------------------- the proof
-
-/**
- * Returns the state that must not change: bytes, and the times of directories, which show every change in
- * them.
- */
+/** Returns the state that must not change: bytes, and the times of directories. */
 async function victimsNow(): Promise<unknown> {
   const of = async (directory: string) => {
     const snapshot = await directorySnapshot(directory);
@@ -515,7 +505,6 @@ function shuffled<T>(items: readonly T[], seed: number): T[] {
   return result;
 }
 
-/** Returns every mutation of both branches, in an order that the seed decides. */
 function casesOf(versionOf: (line: Line) => number): { line: Line; mutation: Mutation; trees: Trees }[] {
   const cases = lines.flatMap((line) => {
     const trees = placed(treesOf(line.file, versionOf(line)));
@@ -622,7 +611,6 @@ describe("operations touch only the table's own files", () => {
   });
 });
 
-/** Returns the names of the branch's data files in its own directory. */
 const ownFiles = (line: Line): string[] =>
   line.file.manifest.fragments.flatMap(({ files }) =>
     files.flatMap(({ path, baseId }) => (baseId === undefined ? [path] : [])),

@@ -1,7 +1,4 @@
-/**
- * Suspends a process right before it removes orphans, and lets another take its lock over. Newer files with
- * the same names must stay.
- */
+/** A process that is suspended before it removes orphans leaves newer files of the same names. */
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -72,7 +72,6 @@ export const ipcOf = (...values: number[]): Uint8Array =>
 export interface ReferenceTable {
   readonly uri: string;
   readonly name: string;
-  /** Directory of the table. */
   readonly root: string;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Rows without bytes: few bytes describe billions of them, which must not cost as much as rows with bytes.
- */
+/** Rows without bytes, of which few bytes describe billions, cost no more than rows with bytes. */
 
 import { readdir } from "node:fs/promises";
 import * as arrow from "apache-arrow";

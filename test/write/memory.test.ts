@@ -1,5 +1,5 @@
 /**
- * Memory of an insert is bounded by batch and page, not by the stream; that of a compaction not by the table.
+ * Memory of an insert is bounded by batch and page, not by the stream; and of a compaction not by the table.
  */
 
 import { rm } from "node:fs/promises";

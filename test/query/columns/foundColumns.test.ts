@@ -206,7 +206,7 @@ interface SavedColumn {
   readonly values: () => arrow.Vector;
   /** A filter on the column, and the filter that selects the same rows by their ids. */
   readonly filter: (name: string) => readonly [byColumn: string, byId: string];
-  /** Whether the filter names the column itself, rather than a member. */
+  /** True if the filter names the column itself, rather than a member. */
   readonly namesColumn: boolean;
 }
 
@@ -254,7 +254,6 @@ async function makeTable(table: string, column: Record<string, arrow.Vector>): P
 
 type Rows = Record<string, unknown>[];
 
-/** Rows as JSON has them, lists of numbers as arrays. */
 const plain = (rows: readonly unknown[]): Rows =>
   JSON.parse(
     JSON.stringify(rows, (_, value) => {

@@ -1,7 +1,4 @@
-/**
- * Inexact indexes: zone maps, Bloom filters and trigrams, which the test builds as LanceDB for Node.js
- * cannot.
- */
+/** Zone maps, Bloom filters and trigrams, which the test builds because LanceDB for Node.js cannot. */
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-/**
- * A table stays usable with an index that this release cannot read: listed, kept, replaceable, and reported.
- */
+/** A table stays usable with an index that this release cannot read: listed, kept, replaceable, reported. */
 
 import { readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -175,7 +173,6 @@ const UNREADABLE: Readonly<
 const idsOf = (rows: readonly object[]): number[] => rows.map((row) => Number((row as { id: number }).id));
 const sorted = (ids: readonly number[]): number[] => [...ids].sort((one, second) => one - second);
 
-/** Runs queries on a column that its index could answer. */
 const QUESTIONS: Readonly<Record<Column, object>> = {
   id: { filter: "id >= 20 AND id < 40" },
   vector: { vector: vectorOf(77), vectorColumn: "vector", limit: 7 },

@@ -1,5 +1,3 @@
-/** Sorting much more than fits the memory that it may take. */
-
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";

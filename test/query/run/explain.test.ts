@@ -1,5 +1,3 @@
-/** Plans of queries, before and after they were run. */
-
 import { tableFromArrays } from "apache-arrow";
 import type { QueryPlanNode } from "tiltyard";
 import { InvalidInputError, TableColumnNotFoundError } from "tiltyard";

@@ -1,5 +1,3 @@
-/** Counts the bytes and reads of scans and takes. */
-
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -31,7 +31,6 @@ const model = new TextModel(
   false,
 );
 
-/** Counts turns of the event loop. */
 async function turnsOf(work: () => Promise<void>): Promise<number> {
   let turns = 0;
   let isDone = false;

@@ -1,5 +1,3 @@
-/** Searches return the ranges of their matches. */
-
 import { tableFromIPC } from "apache-arrow";
 import fc from "fast-check";
 import type { Highlight, StructuredTextQuery } from "tiltyard";

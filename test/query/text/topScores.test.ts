@@ -1,5 +1,3 @@
-/** TopScores keeps the rows that a full sort puts first. */
-
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { TopScores } from "../../../src/query/text/topScores.js";

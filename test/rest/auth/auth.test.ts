@@ -80,7 +80,6 @@ interface Credentials {
   readonly identity?: unknown;
 }
 
-/** Asks whether the table exists. */
 async function ask(
   handler: RestHandler,
   { token, key, headers = {}, identity }: Credentials = {},

@@ -1,7 +1,4 @@
-/**
- * General rules, errors, limits and versioning of the interface document: one test on the wire for each
- * sentence.
- */
+/** General rules, errors and limits of the interface document: one test for each sentence. */
 
 import { basename } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -13,10 +13,7 @@ afterAll(async () => {
   await handler.close();
 });
 
-/**
- * Only the remote client gets the server's capabilities, and only others are told to commit through the
- * server.
- */
+/** Only the remote client gets capabilities, and only others are told to commit through the server. */
 async function dialectOf(headers: Record<string, string>, query = ""): Promise<string> {
   const answer = await handler(
     new Request(`http://localhost/v1/table/t/describe${query}`, { method: "POST", body: "{}", headers }),

@@ -1,7 +1,4 @@
-/**
- * The listener over raw sockets, with clients that leave, stop reading, pipeline requests, or speak HTTP/1.0.
- * Every request ends and releases its resources.
- */
+/** The listener over raw sockets, with difficult clients: every request ends and releases its resources. */
 
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -83,8 +80,6 @@ function endless(pieceBytes = 2 ** 16) {
   );
   return { body, state, fail: (error: Error) => fail(error) };
 }
-
-// ------------------------------------------------------------------------------------------------ answers
 
 it("sent pieces of an answer are released", async () => {
   let held = Number.NaN;
@@ -236,8 +231,6 @@ it("headers of an answer are sent one by one, including cookies", async () => {
   expect(lines).toContain("vary: accept, origin");
   expect(lines).toContain("x-text: grün");
 });
-
-// ------------------------------------------------------------------------------------------------ requests
 
 it("a pipelined request waits for its turn", async () => {
   const order: string[] = [];

@@ -1,6 +1,5 @@
 /**
- * Bodies that other code reads before the handler: parsers of Express and Fastify, and middleware of a
- * fetch-style server. The handler gets the body or refuses the request. It never takes it for an empty body.
+ * The handler gets bodies that other code has read, or refuses the request. It never takes them for empty.
  */
 
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";

@@ -1,6 +1,6 @@
 /**
- * Released versions of LanceDB from npm, and their answers. release.mjs runs each in a process of its own.
- * `LANCEDB_RELEASES` names a directory that keeps installed releases from one run to the next.
+ * Released versions of LanceDB from npm, and their answers, each in a process of its own. `LANCEDB_RELEASES`
+ * names a directory that keeps installed releases.
  */
 
 import { execFile } from "node:child_process";

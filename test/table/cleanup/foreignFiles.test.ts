@@ -1,7 +1,4 @@
-/**
- * Checks that files of other programs in a table's directory, such as Geneva's functions in `_udfs/`, survive
- * every cleanup.
- */
+/** Files of other programs in a table's directory, such as Geneva's in `_udfs/`, survive every cleanup. */
 
 import { existsSync } from "node:fs";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
@@ -79,9 +76,7 @@ beforeEach(async () => {
   return () => ns.close();
 });
 
-/**
- * Writes files with a modification time beyond every retention, and gives their directories that time, too.
- */
+/** Writes files that are older than every retention, in directories that are, too. */
 async function putOld(paths: readonly string[]): Promise<void> {
   const then = Date.now() / 1000 - YEAR_S;
   for (const path of paths) {
@@ -109,8 +104,7 @@ async function kept(paths: readonly string[]): Promise<string[]> {
 }
 
 /**
- * Runs every operation that removes files of a table, except dropping it.
- * @returns number of removed versions and files
+ * Runs every operation that removes files, except drops; returns the number of removed versions and files.
  */
 async function cleanUpAll(branch?: string): Promise<number> {
   const all = { olderThanMs: 0 } as const;

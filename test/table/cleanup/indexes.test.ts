@@ -1,6 +1,5 @@
 /**
- * Checks that a cleanup removes the index files that nothing needs, and keeps those that a version, tag,
- * branch or build needs.
+ * A cleanup removes index files that nothing needs, and keeps those of versions, tags, branches and builds.
  */
 
 import { readdir } from "node:fs/promises";
@@ -42,7 +41,6 @@ async function directoryAt(target: object = {}): Promise<string> {
   return indexes[0]?.indexUuid ?? "none";
 }
 
-/** Finds the row with a value by the index. */
 async function find(value: number, target: object = {}): Promise<number> {
   const options = { filter: `v = ${value}`, useScalarIndex: true };
   return (await namespace.table(id, target).scan(options).toArrow()).numRows;

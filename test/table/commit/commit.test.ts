@@ -65,7 +65,6 @@ const restoreOf = (readVersion: number, version: number) =>
 
 const transactionFiles = (table: ReferenceTable) => readdir(transactionsDirectory(table.root));
 
-/** Returns a disk that runs `before` once, right before the first link. */
 const beforeLink = (before: () => Promise<unknown>): Disk =>
   interruptedDisk(disk, (verb) => verb === "link", before);
 

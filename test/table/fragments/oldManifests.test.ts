@@ -1,7 +1,4 @@
-/**
- * Checks manifests of old releases: without row counts, counts of deleted rows or a writer's name, and with a
- * missing or wrong version of the data files.
- */
+/** Manifests of old releases: without counts of rows or a writer, and with wrong versions of data files. */
 
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -24,7 +24,6 @@ import {
   withoutRows,
 } from "../../../src/table/fragments/rowSequences.js";
 
-/** Lists the values row by row. */
 const listOf = ({ step, values, counts }: ValueRuns): number[] =>
   values.flatMap((value, run) => Array.from({ length: counts[run] }, (_, row) => value + step * row));
 const runsOf = (step: 0 | 1, list: readonly number[]): ValueRuns =>

@@ -1,6 +1,5 @@
 /**
- * Checks the refusals of staged manifests, one by one, and that no operation follows hostile parts of a
- * manifest on the disk.
+ * Staged manifests are refused for many reasons, and no operation follows their hostile parts on the disk.
  */
 
 import { copyFile, cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
@@ -99,7 +98,6 @@ const field = (change: Partial<Field>) => (manifest: Manifest) => ({
     Field.create({ id: 1, parentId: -1, name: "w", logicalType: "int32", ...change }),
   ],
 });
-/** Nests structs to a depth. */
 const nested = (depth: number) => (manifest: Manifest) => ({
   fields: [
     ...manifest.fields,

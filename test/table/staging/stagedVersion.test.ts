@@ -40,7 +40,6 @@ async function manifestBytes(table: ReferenceTable, version: number): Promise<Ui
   );
 }
 
-/** Stages a manifest as native clients do, and returns its path. */
 async function stage(table: ReferenceTable, version: number, name?: string): Promise<string> {
   const path = join(versionsDirectory(table.root), name ?? `${manifestName(version, "V2")}-5b0e`);
   await writeFile(path, await manifestBytes(table, version));

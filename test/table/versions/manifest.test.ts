@@ -26,7 +26,6 @@ import { disk, ipcOf, joinChunks, makeReferenceTable, valuesOf } from "../suppor
 
 const concatenate = (...parts: Uint8Array[]): Uint8Array => joinChunks(parts);
 
-/** Reads every manifest of a table, by path. */
 async function manifestsOf(root: string): Promise<Map<string, Uint8Array>> {
   const directory = join(root, "_versions");
   const names = (await readdir(directory)).filter((name) => parseManifestName(name) !== null);

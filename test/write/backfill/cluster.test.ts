@@ -103,7 +103,6 @@ async function expectAllDoubled(rows: number): Promise<void> {
 const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
 const upTo = (count: number) => Array.from({ length: count }, (_, n) => n);
 
-/** Returns uncommitted files of values, and directories of executors. */
 const orphans = async (): Promise<string[]> => stage.checkpoints();
 
 describe("a backfill with a cluster", () => {

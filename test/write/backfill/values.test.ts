@@ -37,7 +37,6 @@ const tableOf = (rows: readonly Row[], from: number): arrow.Table =>
     vector: columnsOf(VECTOR)(rows.map(({ vector }) => vector)),
   });
 
-/** Converts a value to plain JavaScript. */
 const plain = (value: unknown): unknown => {
   if (value === null || value === undefined) return null;
   if (typeof value !== "object") return value;

@@ -1,5 +1,3 @@
-/** Memory of a merge is bounded, whatever the size of its stream. */
-
 import { rm } from "node:fs/promises";
 import { expect } from "vitest";
 import { nextMessage, startProcess } from "../../support/childProcess.js";
