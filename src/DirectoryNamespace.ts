@@ -102,7 +102,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    */
   async rootPaths(): Promise<readonly string[]> {
     const { disk, root } = (await this.#engine.get()).context;
-    // A disk that can't be read has revealed no resolved path either.
+    // If the disk can't be read, no answer has revealed the resolved path either.
     const real = await disk.realPath(root).catch(() => null);
     return real === null ? [root] : [root, real];
   }
@@ -381,9 +381,9 @@ export class DirectoryNamespace implements AsyncDisposable {
    * kinds (`IVF_RQ`, `FM`, unknown kinds) stay unchanged. So do the fragments that they cover, except in
    * tables with stable row ids.
    *
-   * Merging creates two versions, of which the first only reserves ids; updating indexes creates one more.
-   * The signal works until the first version is committed: an aborted call that rejects has changed nothing.
-   * If the call fails between the two versions for another reason, the first stays, with unchanged rows.
+   * Merging creates two versions, and the first one only reserves ids; updating indexes creates one more. The
+   * signal works until the first version is committed: an aborted call that rejects has changed nothing. If
+   * the call fails between the two versions for another reason, the first stays, with unchanged rows.
    * @throws UnsupportedError for a table with columns that this release does not write;
    *   ConcurrentModificationError if other writers keep changing the same fragments
    */
@@ -643,7 +643,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   /**
    * Returns the version that a transaction created, and its properties; or the progress of a job. The id is
-   * the one that the change returned. Authorised for the table as well.
+   * the one that the change returned. `authorize` is also asked about the table.
    * @throws TransactionNotFoundError if the transaction created no version, or its version no longer exists
    */
   describeTransaction(
@@ -666,7 +666,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   // ------------------------------------------------------------------------------------------ jobs
 
   /**
-   * Returns the state of a job of any process. Authorised for its table as well.
+   * Returns the state of a job of any process. `authorize` is also asked about its table.
    * @throws TransactionNotFoundError if the job does not exist, or a cleanup removed its record
    */
   describeJob(request: jobs.JobRequest): Promise<jobs.Job> {

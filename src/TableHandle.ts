@@ -64,7 +64,7 @@ export class TableHandle<Row extends object = AnyRow> {
     checkOptionMembers("options", point, HANDLE_OPTIONS);
     const { branch, version, tag, ...caller } = withoutNulls(point);
     if (tag !== undefined && (version !== undefined || branch !== undefined)) {
-      throw new InvalidInputError("tag: excludes version and branch");
+      throw new InvalidInputError("tag: cannot be given together with version or branch");
     }
     this.#namespace = namespace;
     this.id = id;
@@ -236,7 +236,7 @@ export class TableHandle<Row extends object = AnyRow> {
     const { text, ...query } = checkedOptions("search", options, [...SEARCH_OPTIONS]);
     const isText = text !== undefined && text !== null;
     if (isText && query.fullTextQuery !== undefined && query.fullTextQuery !== null) {
-      throw new InvalidInputError("text: excludes fullTextQuery; give one of them");
+      throw new InvalidInputError("text: cannot be given together with fullTextQuery");
     }
     const fullTextQuery = isText ? { stringQuery: { query: text } } : query.fullTextQuery;
     return scanOf(() => this.#namespace.queryTable({ ...query, fullTextQuery, ...this.#read() }));
@@ -244,7 +244,7 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /**
    * Returns the rows at offsets, in the given order; duplicates are allowed. Offsets count the live rows of
-   * the version from 0. Reads little checked than these rows.
+   * the version from 0. Reads little more than these rows.
    * @param columns columns of the rows; default: all
    * @throws InvalidInputError for an offset beyond the live rows
    */

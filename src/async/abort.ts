@@ -34,7 +34,10 @@ function callAll(this: AbortSignal): void {
   for (const callback of callbacks) callback();
 }
 
-/** Settles as the value does, or rejects with the signal's reason. Work that lost is ignored. */
+/**
+ * Settles as the value does, or rejects with the signal's reason. If the signal aborts first, the value is
+ * ignored.
+ */
 export function untilAborted<Value>(
   value: Value | PromiseLike<Value>,
   signal: AbortSignal | undefined,

@@ -15,7 +15,7 @@ export class Handover<Item> implements AsyncIterable<Item> {
     this.#item = { value };
     this.#turn();
     while (this.#item !== null && !this.#isEnded) await this.#change();
-    if (this.#isEnded) throw this.#failure?.error ?? new Error("nobody takes items any more");
+    if (this.#isEnded) throw this.#failure?.error ?? new Error("the consumer takes no more items");
   }
 
   /** Tells the consumer that no more items come. */

@@ -32,7 +32,7 @@ export async function runParallel(
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, Math.min(most, count)) }, lane));
-  // A lane may have set it, which the compiler does not see.
+  // Another lane may have set it; the compiler does not see that.
   const failed = failure as { readonly error: unknown } | null;
   if (failed !== null) throw failed.error;
 }
@@ -58,7 +58,10 @@ export async function mapParallel<Item, Result>(
 export interface AheadLimit<Item> {
   /** Weight of an item from its start until the consumer takes its result. */
   weigh(item: Item): number;
-  /** Items start while the sum of weights is below this; one always may. The number may change meanwhile. */
+  /**
+   * Items start while the sum of weights is below this; one item may always run. The number may change
+   * meanwhile.
+   */
   readonly maxWeight: number;
   /** Called with the sum, the consumer's result included, whenever it changes; with 0 at the end. */
   hold?(weight: number): void;

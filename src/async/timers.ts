@@ -9,7 +9,7 @@ export const { setTimeout, clearTimeout, setInterval, clearInterval, performance
 
 /** Readings of the clock, the host's count and the machine's uptime, from the load of this file. */
 const loaded = { clockMs: Date.now(), countMs: performance.now(), uptimeMs: uptimeMs() };
-/** Maximum lead of the clock over the host's counts that rounding and corrections of the clock explain. */
+/** Maximum lead of the clock over the host's counts that counts as rounding or a correction of the clock. */
 const CORRECTION_MS = 2000;
 
 /**

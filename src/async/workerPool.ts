@@ -65,7 +65,10 @@ interface OwnedThread {
   owner: ThreadOwner | null;
 }
 
-/** Bytes to process in line before a thread starts: that takes as long as compiling a thread's code. */
+/**
+ * Bytes to process in line before a thread starts: processing them takes as long as compiling a thread's
+ * code.
+ */
 const IN_LINE_BYTES_BEFORE_START = 32 * 1024 * 1024;
 
 /**
@@ -184,8 +187,8 @@ export class WorkerPool {
   }
 
   /**
-   * True if a thread pays for a task among many. If none runs, this and earlier pools must have been asked
-   * for enough bytes to make up for a start.
+   * True if a thread would finish many such tasks sooner than this thread. If no thread runs, tasks so far
+   * must have had enough bytes to make up for a start.
    * @param byteCount of the input
    */
   isWorth(byteCount: number): boolean {

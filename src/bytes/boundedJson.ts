@@ -9,7 +9,7 @@ const MAX_DEPTH = 64;
 /** @throws SyntaxError for text that is not JSON, or that nests more than 64 objects and lists */
 export function parseBoundedJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  if (isTooDeep(text)) throw new SyntaxError(`more than ${MAX_DEPTH} JSON values lie within each other`);
+  if (isTooDeep(text)) throw new SyntaxError(`JSON values are nested more than ${MAX_DEPTH} deep`);
   return value;
 }
 

@@ -201,7 +201,10 @@ class LongestMatches {
   readonly #input: Uint8Array;
   readonly #view: DataView;
   readonly #matchEnd: number;
-  /** By hash: last position, plus 1; 0 for none. By position: likewise the one before with the same hash. */
+  /**
+   * By hash: last position, plus 1; 0 for none. By position: the earlier position with the same hash,
+   * likewise plus 1.
+   */
   readonly #last = new Int32Array(1 << HASH_BITS);
   readonly #before: Int32Array;
   #next = 0;

@@ -21,7 +21,7 @@ const MAGIC = 0x184d2204;
 const BLOCK_HEADER_BYTES = 4;
 const END_MARK_BYTES = 4;
 
-/** Bytes processed between two breaks. */
+/** Bytes processed per step. */
 const STEP_BYTES = 2 ** 16;
 
 /**
@@ -32,7 +32,7 @@ export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Arr
   return runSync(decodingLz4Frame(frame, maximumSize));
 }
 
-/** {@link decodeLz4Frame}, with breaks. */
+/** {@link decodeLz4Frame}, in steps. */
 export function* decodingLz4Frame(
   frame: Uint8Array,
   maximumSize: number,
@@ -62,7 +62,7 @@ export function* decodingLz4Frame(
 }
 
 /**
- * Number of bytes that a frame holds, counted with breaks; null if its header or sizes make {@link
+ * Number of bytes that a frame holds, counted in steps; null if its header or sizes make {@link
  * decodeLz4Frame} refuse it.
  */
 export function* lz4FrameLength(frame: Uint8Array, maximumSize: number): Generator<void, number | null> {

@@ -140,7 +140,10 @@ export class RoaringSet implements KeyedContainers {
     return this.#combine(set, subtractContainers, true, false);
   }
 
-  /** @param keepsOwn true if the containers whose keys only this set has stay; `keepsOther` likewise */
+  /**
+   * @param keepsOwn true to keep containers whose keys only this set has; `keepsOther` likewise for the other
+   * set
+   */
   #combine(
     set: RoaringSet,
     both: (a: Container, b: Container) => Container | null,

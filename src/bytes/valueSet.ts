@@ -1,4 +1,4 @@
-/** Distinct values of any length, and the row that holds each first. */
+/** Set of distinct values of any length. It has, for each value, the first row that holds it. */
 
 import { enlarged } from "./growing.js";
 

@@ -207,7 +207,10 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
   return (await versionsIn.find(versionsDirectory(directory))) === true;
 }
 
-/** Returns true if a directory of versions has one. Links out of the admitted directories have none. */
+/**
+ * Returns true if a directory of versions has one. A link out of the admitted directories counts as a
+ * directory without one.
+ */
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
   const entries =
     (await disk.list(path).catch((error: unknown) => {

@@ -145,8 +145,8 @@ async function withdraw(
 }
 
 /**
- * Shows a hidden root table, which decides the race between several callers. The winner makes sure that the
- * row is its own.
+ * Shows a hidden root table. Of several callers that do so, one wins. The winner makes sure that the row is
+ * its own.
  * @throws TableAlreadyExistsError if another caller was first, InvalidInputError if the table is gone
  */
 async function show(

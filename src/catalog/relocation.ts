@@ -41,7 +41,8 @@ import { watchTable } from "./watchTable.js";
  * @param newId the new id, which must be free
  * @throws InvalidInputError for an illegal name, or one that folds together with another's
  * @throws NamespaceNotFoundError if the new parent does not exist, TableAlreadyExistsError if the id exists
- * @throws UnsupportedError for a table that must move and has branches, or that the file system does not move
+ * @throws UnsupportedError if the directory must move but branches refer to it, or the file system cannot
+ *   move it
  */
 export async function relocateTable(
   environment: CatalogEnvironment,
@@ -123,8 +124,8 @@ async function move(
 ): Promise<void> {
   const before = tableRow(await readCatalog(environment), location.id);
   try {
-    // During the move no writer of this engine is in the middle of a commit. No batch is either: it knows
-    // the table by its directory, and could neither be done nor undone.
+    // During the move no writer of this engine is in the middle of a commit. Nor is a batch: it finds the
+    // table by its directory, and after the move could neither be finished nor undone.
     await withTableLock(tableAt(environment, table.directory), { signal }, async (lease) => {
       await reserveLocation(environment, table, location, signal);
       environment.handles.evict(table.directory);

@@ -150,8 +150,8 @@ export const tableNotFound = (id: readonly string[], cause?: unknown): TableNotF
   new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
 
 /**
- * Removes a root table: its directory vanishes first, which decides, then its row. A row that remains means
- * nothing.
+ * Removes a root table: first its directory, which is the commit point, then its row. A row that remains
+ * means nothing.
  * @param vanish makes the table vanish; returns false if another caller was first
  * @throws TableNotFoundError if another caller was first
  */
@@ -182,7 +182,7 @@ export async function removeRootTable(
 }
 
 /**
- * Removes the row of a child namespace's table, which decides.
+ * Removes the row of a child namespace's table, which is the commit point of its removal.
  * @returns the properties, and true if no other table uses the directory
  * @throws TableNotFoundError if another caller was first
  */

@@ -8,7 +8,7 @@ import type { TableEntry } from "./locations/tables.js";
 
 /**
  * Looks at the directory of a table that is about to be moved or hidden.
- * @returns function that returns true if the directory under a path, the same or another, is that one
+ * @returns function that returns true if a path leads to that directory, even after it was moved
  */
 export async function watchTable(
   disk: Disk,

@@ -1,6 +1,6 @@
 /**
  * Page encodings of file versions 2.1 and 2.2, proto package `lance.encodings21`. Field numbers are wire
- * contract and never change. A oneof is a set of optional members of which one is set.
+ * contract and never change. A oneof is a set of optional members, one of which is set.
  */
 
 import {

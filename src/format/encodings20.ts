@@ -1,7 +1,7 @@
 /**
  * Page encodings of file version 2.0, proto package `lance.encodings`. Field numbers are wire contract and
- * never change. A oneof is a set of optional members of which one is set. Numbers 14 to 21 of `ArrayEncoding`
- * belong to prototypes of 2.1 that no 2.0 file holds.
+ * never change. A oneof is a set of optional members, one of which is set. Numbers 14 to 21 of
+ * `ArrayEncoding` belong to prototypes of 2.1 that no 2.0 file holds.
  */
 
 import {

@@ -173,7 +173,7 @@ export function message<F extends AnyFields>(typeName: string, fields: F, isPart
     write,
     encode(value) {
       const writer = spareWriter ?? new BinaryWriter();
-      // A message within this one that is encoded on its own, and a failure, leave the writer alone.
+      // Null meanwhile: a nested call of `encode` makes a writer of its own, and a failure drops this one.
       spareWriter = null;
       write(writer, value);
       const bytes = writer.finish();
@@ -372,7 +372,8 @@ export function mapField<K, V>(
         else if (fieldNumber === 2 && entryWireType === valueKind.wireType) value = valueKind.read(reader);
         else reader.skip(entryWireType, fieldNumber);
       }
-      if (reader.pos !== end) throw new RangeError(`entry of field ${number} runs past its end`);
+      if (reader.pos !== end)
+        throw new RangeError(`the value of an entry of map field ${number} runs past the end of the entry`);
       current.set(key, value);
       return current;
     },

@@ -132,7 +132,7 @@ export type BasePath = MessageOf<typeof BasePath>;
 /** Encoded fragments, each encoded once: a commit takes over almost all fragments of the version before. */
 const encodedFragments = new WeakMap<object, Uint8Array>();
 
-/** Returns the encoded form of a fragment, as its manifest holds it or a new one would. */
+/** Returns the encoded form of a fragment: the bytes in its manifest, or new ones. */
 export const encodedFragment = (fragment: DataFragment): Uint8Array =>
   encodedFragments.get(fragment) ?? DataFragment.encode(fragment);
 

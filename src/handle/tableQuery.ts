@@ -325,7 +325,9 @@ function mergedParameters(
   }
   for (const [name, value] of Object.entries(added)) {
     if (Object.hasOwn(earlier, name) && earlier[name] !== value) {
-      throw new InvalidInputError(`params.${name}: an earlier condition has another value of this name`);
+      throw new InvalidInputError(
+        `params.${name}: an earlier condition has another value for this parameter`,
+      );
     }
   }
   return { ...earlier, ...added };

@@ -14,7 +14,7 @@
  * last check, even if the process was suspended in between. The file lies in the directory of the final name,
  * so it is gone if that directory was removed or replaced. A process that takes a lock over first removes the
  * previous holder's temporary files (`fenceOff`). In both cases the link fails. `replaceFile` and `takeOut`
- * decide by a rename that fails in the same way.
+ * rename in place of linking, and the rename fails in the same cases.
  *
  * `replaceFile` replaces a whole file: readers see the old bytes or the new, but the last writer wins
  * silently. So it serves only files that may be lost or overwritten (hints, side files) or that change under
@@ -273,7 +273,10 @@ export class Removal {
     await this.#disk.removeEmptyDirectory(directory);
   }
 
-  /** Removes the entries that were moved out of sight. The moves decided; whatever stays is garbage. */
+  /**
+   * Removes the entries that were moved out of sight. The moves made the removal final; what remains is
+   * garbage.
+   */
   async finish(): Promise<void> {
     for (const target of this.#held) await this.#disk.removeTree(target).catch(() => undefined);
     if (!this.#isMade) return;

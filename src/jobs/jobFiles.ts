@@ -9,7 +9,7 @@
  *     progress.json                  how far the job is; may be lost
  *     checkpoint.json                state to resume from; synced
  *     cancel                         a process asks to cancel the job
- *     outcome.json                   how the job ended; created exclusively, which decides
+ *     outcome.json                   how the job ended; created exclusively, so there is one outcome
  *
  * The id is a UUID (version 8). Its first 12 digits come from a digest of what the job is, so a listing of
  * names shows which jobs may be equal. A job is interrupted if it has no outcome and no living process holds

@@ -309,7 +309,8 @@ export class Jobs {
       });
       return jobId;
     } catch (error) {
-      // No caller was told of this job, named or not. A directory that can't be removed becomes stale.
+      // No caller knows this job yet, even if its directory has its name. A directory that can't be removed
+      // becomes stale.
       await disk.removeTree(unnamed).catch(() => undefined);
       await removeJob(this.#environment, jobId).catch(() => undefined);
       throw error;

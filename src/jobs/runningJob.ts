@@ -110,7 +110,7 @@ export class RunningJob {
     return () => void this.#watchers.delete(entry);
   }
 
-  /** Runs the job; never rejects. Without an outcome on disk, others see the job as interrupted. */
+  /** Runs the job; never rejects. Without an outcome on disk, other processes see the job as interrupted. */
   async run(): Promise<void> {
     const timer = setInterval(() => this.#beatOnce(), BEAT_MS);
     // The work keeps the process alive; the timer must not.

@@ -2,8 +2,8 @@
  * Removes stale records: jobs that ended long ago, the oldest of very many, interrupted jobs that nobody
  * resumed, and malformed records.
  *
- * A record goes in one step, under the lock of its directory: the directory loses its name. The caller holds
- * the lock of all jobs, so no job is started or taken over meanwhile.
+ * One step removes a record: a rename of its directory to an unlisted name, under the directory's lock. The
+ * caller holds the lock of all jobs, so no job is started or taken over meanwhile.
  */
 
 import { ageClockMs, ageOfChangeMs } from "../async/timers.js";

@@ -177,7 +177,7 @@ export interface DirectoryNamespaceOptions {
   /**
    * Maximum bytes of memory for sketches of vectors, about one byte per value and 16 per vector. Sketches
    * speed up exact vector searches from the second search on. A column of a fragment has a whole sketch or
-   * none. 0 keeps none. Default: 256 MiB, taken on demand.
+   * none. 0 turns sketches off. Default: 256 MiB, taken on demand.
    */
   readonly vectorCacheBytes?: number | undefined;
   /**

@@ -103,7 +103,7 @@ export interface MultiMatchTextQuery {
 export interface BooleanTextQuery {
   /** Queries that must all match. */
   readonly must?: readonly StructuredTextQuery[] | undefined;
-  /** Queries of which at least one must match if there is no `must`. */
+  /** Queries, at least one of which must match if there is no `must`. */
   readonly should?: readonly StructuredTextQuery[] | undefined;
   /** Queries that must not match. */
   readonly mustNot?: readonly StructuredTextQuery[] | undefined;

@@ -22,8 +22,8 @@ const ASKED_MEMBERS = ["branch", "name", "location"] as const;
 const OF_NAMED_BRANCH: ReadonlySet<string> = new Set(["createTableBranch", "deleteTableBranch"]);
 
 /**
- * Returns a copy of a request whose authorised members cannot change any more, and the details of its
- * question.
+ * Returns the details of a request's question, and a copy of the request in which the authorised members are
+ * fixed.
  * @param request unchecked
  * @param id checked id of the request
  */

@@ -166,7 +166,7 @@ export async function openDescribed(
     tag !== undefined &&
     (requestedVersion !== undefined || optionalString(request.branch, "branch") !== undefined)
   ) {
-    throw new InvalidInputError("tag: excludes version and branch");
+    throw new InvalidInputError("tag: cannot be given together with version or branch");
   }
   let { entry: tableEntry, table, latest } = await openTable(context, request);
   let version = requestedVersion;

@@ -11,7 +11,7 @@ export interface RestLimits {
   readonly maxBodyBytes?: number;
   /** Maximum bytes of an uncompressed batch, of all dictionaries, and of an IPC file. Default: 512 MiB. */
   readonly maxBatchBytes?: number;
-  /** Maximum rows of a body, of which a few hundred bytes may hold very many nulls. Default: 2^30. */
+  /** Maximum rows of a body: a few hundred bytes may hold very many rows of nulls. Default: 2^30. */
   readonly maxRows?: number;
   /**
    * Maximum bytes of a JSON body. A body also has at most 65,536 objects and arrays, 262,144 members and

@@ -40,7 +40,9 @@ export interface BatchBounds {
    * - `itemDictionaries`: so may the items of a list of single values.
    */
   readonly keeps?: "dictionaries" | "itemDictionaries" | undefined;
-  /** Outputs whose bytes count; those that occur twice count twice. Default: each once. */
+  /**
+   * Outputs that count toward the bytes of a batch, once for each time that they occur. Default: each once.
+   */
   readonly returned?: readonly number[];
 }
 
@@ -139,7 +141,7 @@ export class BatchAssembler {
     this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null });
   }
 
-  /** Has threads decode the next pages: one for each thread, and one more that waits. */
+  /** Gives the next pages to threads: one to each thread, and one more that waits. */
   #decodeAhead(pool: WorkerPool): void {
     const most = pool.size + 1;
     let count = 0;
@@ -236,7 +238,7 @@ export class BatchAssembler {
     return true;
   }
 
-  /** @param isLazy true if the bytes that values are made from last as long as the values */
+  /** @param isLazy true if the page's bytes stay valid as long as the values made from them */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const leafLayout = this.#plan.leaves[leaf].layout;
     const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;

@@ -69,7 +69,7 @@ export function headerColumn(column: Column, branch: LeafPath, layout: Layout, d
     return { ...column, items: inside(column.items, branch, layout.item, depth) };
   }
   if (column.kind !== "struct" || layout.kind !== "struct") {
-    throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
+    throw new InternalError(`a branch has ${branch.length} nodes, but the layout ends at depth ${depth}`);
   }
   const [{ layout: member }] = layout.children;
   const { length, children } = column;

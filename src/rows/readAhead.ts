@@ -22,7 +22,7 @@ export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 
 /** Bounds for memory that is read into again: about as much as stays in a processor's caches. */
 const TRANSIENT: ReadAhead = { groupBytes: 2 * 1024 * 1024, windowBytes: 12 * 1024 * 1024 };
 
-/** Read-ahead for batches that end when the next one is asked for. */
+/** Read-ahead for batches that are valid only until the next one is requested. */
 export class TransientReadAhead implements ReadAhead {
   readonly #whole: ReadAhead;
 

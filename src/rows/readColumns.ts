@@ -34,7 +34,10 @@ export interface ReadOptions extends BatchBounds {
   readonly readAhead: ReadAhead;
   /** Accounts for the memory of pages, and of each batch until the next is asked for. */
   readonly memory?: MemoryShare;
-  /** True if batches end when the next one is asked for, and may share memory. Default: false. */
+  /**
+   * True if a batch is valid only until the next one is requested, so that batches may share memory. Default:
+   * false.
+   */
   readonly isTransient?: boolean;
   /** Ends the reading: the next batch throws the signal's reason. */
   readonly signal?: AbortSignal;

@@ -99,7 +99,9 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
       next = end;
     }
     if (next < positions.length) {
-      throw new InternalError(`${file.path}: row ${positions[next]} of ${file.rowCount} was asked for`);
+      throw new InternalError(
+        `${file.path}: row ${positions[next]} was requested, but the file has ${file.rowCount} rows`,
+      );
     }
   }
   return tasks;

@@ -110,7 +110,8 @@ export async function writeFiles(
       options.signal?.throwIfAborted();
       await yieldToEventLoop();
       const columns = await convertColumns(stored, batch.columns, options);
-      // Rows without bytes are often so many that files of the usual length would be too many.
+      // There may be very many rows without bytes: with files of the usual length, there would be too many
+      // files.
       const isBare = columns.every((column) => columnBytes(column) === 0);
       const fileRows = options.fileRows ?? (isBare ? MAX_BARE_FILE_ROWS : MAX_FILE_ROWS);
       let start = 0;
@@ -137,7 +138,10 @@ export async function writeFiles(
   }
 }
 
-/** Throws the error that kept the rows out. A file that cannot be removed is only an orphan. */
+/**
+ * Ignores a failure: the caller throws the error of the write, and a file that cannot be removed is only an
+ * orphan.
+ */
 async function abandon(file: DataFileWriter): Promise<void> {
   await file.abort().catch(() => undefined);
 }

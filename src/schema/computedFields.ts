@@ -201,9 +201,10 @@ export interface ChangedInput {
 }
 
 /**
- * Returns an input of a staying column whose path no longer leads to the same values. The input, or a field
- * around it or inside it, has another name or type, or is gone. Nothing records which values were computed
- * from the earlier input. Inputs that were missing before are left out. Each path and field is visited once.
+ * Returns an input, of a column that stays, whose path no longer leads to the same values. The input, or a
+ * field around it or inside it, has another name or type, or is gone. Nothing records which values were
+ * computed from the earlier input. Inputs that were missing before are left out. Each path and field is
+ * visited once.
  */
 export function changedInput(
   staying: readonly TableField[],

@@ -132,7 +132,7 @@ export interface FixedColumn extends ColumnBase {
   readonly byteWidth: number;
   /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
   readonly values: Uint8Array;
-  /** Form of values that are made when somebody reads them; absent if they are there. Spreads drop it. */
+  /** Lazy form of the values, which are made when first read; absent once they exist. Spreads drop it. */
   readonly lazy?: LazyFixedValues;
 }
 
@@ -148,7 +148,7 @@ export interface VariableColumn extends ColumnBase {
   /** `length + 1` ascending offsets into `bytes`, the first ≥ 0. Slots of nulls may be non-empty. */
   readonly offsets: Int32Array | BigInt64Array;
   readonly bytes: Uint8Array;
-  /** Form of values that are decoded at their first read; absent if they are there. Spreads drop it. */
+  /** Lazy form of the values, which are decoded when first read; absent once they exist. Spreads drop it. */
   readonly lazy?: LazyTexts;
 }
 

@@ -1,4 +1,7 @@
-/** Copies columns of one layout back to back: lent ones, and small parts of the memory that they keep. */
+/**
+ * Copies columns of one layout back to back, to release lent memory, or large memory of which they are a
+ * small part.
+ */
 
 import { copyBits } from "../../bytes/bits.js";
 import type {
@@ -18,7 +21,7 @@ import { moveOffsets } from "./concatColumns.js";
 import { areNarrow, checkOffsetRange } from "./offsets.js";
 import { setBits } from "./validity.js";
 
-/** Memory for the copies; an arena is one. */
+/** Memory for the copies, such as an arena. */
 export interface GatherMemory {
   /** Returns memory at a multiple of 8; its content is arbitrary. */
   lend(byteLength: number): Uint8Array;
@@ -26,7 +29,7 @@ export interface GatherMemory {
   giveBack(memory: Uint8Array): void;
 }
 
-/** Factor of the room for values of variable width: rows differ. */
+/** Factor of the memory for values of variable width: rows may be longer than the sample. */
 const SLACK = 1.125;
 
 /** Gathers what a column has besides its length and validity. */
@@ -117,7 +120,7 @@ function valueGatherer(sample: Column, rowCount: number, memory: GatherMemory): 
     case "null":
       return { heldBytes: () => 0, append: () => undefined, finish: () => ({ kind: "null" }) };
     case "dictionary":
-      throw new TypeError("dictionaries are not gathered");
+      throw new TypeError("dictionary columns cannot be gathered");
   }
 }
 

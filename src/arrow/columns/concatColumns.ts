@@ -29,7 +29,7 @@ import { setBits } from "./validity.js";
 export const concatColumns = <C extends Column>(columns: readonly C[]): C =>
   columns.length === 1 ? columns[0] : runSync(concatInSteps(columns));
 
-/** Concatenates like {@link concatColumns}, with a break after each column: they may have many megabytes. */
+/** Concatenates like {@link concatColumns}, one column at each step: a column may have many megabytes. */
 export function concatInSteps<C extends Column>(columns: readonly C[]): Steps<C>;
 export function* concatInSteps(columns: readonly Column[]): Steps<Column> {
   const [first] = columns;
@@ -107,7 +107,7 @@ function concatValidity(columns: readonly Column[], length: number): Validity | 
 
 const total = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-/** Joins the bytes of columns. Reading those of a lazy column makes them. */
+/** Joins the bytes of columns. Reading the bytes of a lazy column decodes them. */
 function* joinedBytes<C extends Column>(
   columns: readonly C[],
   read: (column: C) => Uint8Array,

@@ -15,7 +15,7 @@ const FEW_BYTES = 2 ** 20;
 /**
  * Encodes a column as a dictionary of its distinct values, in order of appearance, and an index for each row.
  * Nulls stay nulls of the column.
- * @param keyBytes width of an index, of which the highest bit stays clear
+ * @param keyBytes width of an index, whose highest bit stays clear
  * @returns null if there are more distinct values than indices
  */
 export function encodeDictionary(

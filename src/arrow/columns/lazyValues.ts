@@ -90,7 +90,7 @@ export interface ChunkedTexts {
    */
   gather(): DecodedValues & { readonly lazy?: LazyTexts };
   /**
-   * Returns the decoded values of a few sorted rows. Null for others, better taken from all values.
+   * Returns the decoded values of a few sorted rows; null if decoding all values would be faster.
    * @throws CorruptFileError as `gather`, for the offsets of these values
    */
   pick(rows: Uint32Array): DecodedValues | null;

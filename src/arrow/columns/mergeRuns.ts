@@ -7,7 +7,7 @@ import { concatColumns } from "./concatColumns.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { takeColumn } from "./takeColumn.js";
 
-/** Rows of a run, which stay as they are while later rows of it are read. */
+/** Rows of a run. They stay valid while later rows of the run are read. */
 export interface RunBlock {
   readonly columns: readonly Column[];
   readonly rowCount: number;
@@ -34,7 +34,7 @@ interface Cursor<Keys> {
   row: number;
   /** First row of the block that the merged block takes. */
   firstRow: number;
-  /** Index of the merged block's part that these rows are; -1 while it takes none. */
+  /** Index of these rows among the parts of the merged block; -1 while it takes none of them. */
   part: number;
 }
 
@@ -125,7 +125,7 @@ function gathered(
   });
 }
 
-/** The cursors with the one whose row comes first at the top. */
+/** Heap of cursors; the cursor whose row comes first is at the top. */
 class CursorHeap<Keys> {
   readonly #cursors: Cursor<Keys>[];
   readonly #order: BlockOrder<Keys>;
@@ -140,7 +140,7 @@ class CursorHeap<Keys> {
     return this.#cursors[0];
   }
 
-  /** To be called when the first cursor has another row. */
+  /** Call this when the first cursor has another row. */
   sinkFirst(): void {
     this.#sink(0);
   }

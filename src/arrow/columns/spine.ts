@@ -117,7 +117,7 @@ export function pruneColumn(column: Column, branch: LeafPath, layout: Layout, de
     return { ...column, kind: "packedStruct", children: children as readonly PackedMemberColumn[] };
   }
   if (depth === branch.length) return column;
-  throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
+  throw new InternalError(`a branch has ${branch.length} nodes, but the layout ends at depth ${depth}`);
 }
 
 /** Replaces the leaf in the layout of a spine. */
@@ -204,7 +204,7 @@ export function unwrapStructs(column: Column, members: readonly number[]): Colum
   let node = column;
   for (const [level, member] of members.entries()) {
     if (node.kind !== "struct" && node.kind !== "packedStruct") {
-      throw new InternalError(`${level} structs where ${members.length} are to be left out`);
+      throw new InternalError(`a column has ${level} structs around it, not ${members.length}`);
     }
     const child: Column = node.children[member];
     // A column of type null has no validity.

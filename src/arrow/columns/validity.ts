@@ -65,7 +65,10 @@ export function validityFrom(bytes: Uint8Array, bitOffset: number, length: numbe
   return nullCount === 0 ? null : { bytes, bitOffset, nullCount };
 }
 
-/** Moves a bitmap's first bit to `target` < 8. Returns the same memory if it is there already. */
+/**
+ * Moves a bitmap's first bit to `target` < 8. Returns a view of the same memory if the bit is at `target`
+ * already.
+ */
 export function shiftBits(bytes: Uint8Array, bitOffset: number, target: number, length: number): Uint8Array {
   if ((bitOffset & 7) === target) return bytes.subarray(bitOffset >>> 3);
   const shifted = new Uint8Array((target + length + 7) >>> 3);

@@ -1,10 +1,10 @@
 /**
  * Converts apache-arrow `Data` to columns and back, without a copy if the memory is aligned.
  *
- * The members of apache-arrow's `Data` start at different rows. `values` and `valueOffsets` start at the
- * slice; bitmaps start `offset` bits earlier; children of fixed-size lists are sliced too. A buffer may be
- * longer than needed, or shorter if all missing values are null. A `Data` of length 0 may have any buffers
- * and children, or none.
+ * The first row of a slice is not in the same place in all members of apache-arrow's `Data`. In `values`,
+ * `valueOffsets` and children of fixed-size lists it comes first; in bitmaps it is at bit `offset`. A buffer
+ * may be longer than needed, or shorter if all missing values are null. A `Data` of length 0 may have any
+ * buffers and children, or none.
  */
 
 import {
@@ -97,7 +97,7 @@ export function* columnFromDataInSteps(
 ): Steps<Column> {
   const { length } = data;
   if (!Number.isSafeInteger(length) || length < 0)
-    throw new InvalidInputError(`a column claims a length of ${length}`);
+    throw new InvalidInputError(`a column states ${length} as its length`);
   if (length === 0) return nullColumn(layout, 0);
   if (layout.kind === "null") return { kind: "null", length, validity: null };
   const validity = validityOf(data);
@@ -138,7 +138,7 @@ export function* columnFromDataInSteps(
       return { kind: layout.kind, length, validity, dimension: layout.dimension, items } as Column;
     }
     case "packedStruct":
-      if (layout.children.length > 0) throw new InternalError("rows come in structs that are not packed");
+      if (layout.children.length > 0) throw new InternalError("incoming rows cannot hold packed structs");
       return { kind: "packedStruct", length, validity, children: [] };
     case "struct": {
       const children: Column[] = [];
@@ -200,7 +200,7 @@ function structChild(
 export const bytesOrNone = (view: ArrayBufferView | null | undefined): Uint8Array =>
   view === null || view === undefined ? NO_BYTES : bytesOf(view);
 
-/** Returns null if no value is null. @throws InvalidInputError for too short a bitmap */
+/** Returns null if no value is null. @throws InvalidInputError for a bitmap that is too short */
 export function validityOf(data: ForeignData): Validity | null {
   const bitmap = data.nullBitmap;
   if (bitmap === null || bitmap === undefined || bitmap.length === 0 || data.length === 0) return null;
@@ -214,7 +214,7 @@ export function validityOf(data: ForeignData): Validity | null {
 }
 
 /**
- * Returns the bytes of values of one width. Zeros replace nulls at the end that the buffer lacks.
+ * Returns the bytes of values of one width. If the buffer lacks nulls at its end, they become zeros.
  * @throws InvalidInputError for a buffer that lacks values that are not null
  */
 export function fixedBytes(

@@ -1,6 +1,6 @@
 /**
  * Inflates compressed bodies of Arrow IPC messages. apache-arrow decodes a body without a break and calls a
- * codec for each buffer. A caller that can wait inflates the buffers before decoding, with breaks; the codec
+ * codec for each buffer. A caller that can wait inflates the buffers before decoding, in steps; the codec
  * then only returns them.
  *
  *     buffer   i64 inflated length, -1 if the buffer is not compressed; a frame of LZ4 or ZSTD
@@ -75,7 +75,7 @@ function taken(frame: Uint8Array): Uint8Array | undefined {
   return content;
 }
 
-/** Inflates the buffers of the next body to at most `maxBytes` in all, with breaks. */
+/** Inflates the buffers of the next body to at most `maxBytes` in all, in steps. */
 export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Generator<void, void> {
   const inflating = DECODERS.get(compressed.type);
   // A codec that another program registered inflates by itself.
@@ -120,7 +120,7 @@ function* framesOf({ body, buffers }: CompressedBody): Generator<Uint8Array, voi
   }
 }
 
-/** Computes the inflated bytes of a body, with breaks, up to `maxBytes`: a larger body fails anyway. */
+/** Computes the inflated bytes of a body, in steps, up to `maxBytes`: a larger body fails anyway. */
 export function* inflatedBytes(compressed: CompressedBody, maxBytes: number): Generator<void, number> {
   let sum = 0;
   for (const frame of framesOf(compressed)) {

@@ -32,11 +32,14 @@ export interface InputBatch {
   readonly columns: readonly Column[];
   /** Number of rows, above 0. */
   readonly rowCount: number;
-  /** True if the columns end with the next request; only rows/writeColumns takes those. Default false. */
+  /**
+   * True if the columns are valid only until the next request; only rows/writeColumns takes such columns.
+   * Default false.
+   */
   readonly isTransient?: boolean;
 }
 
-/** Bytes that a list item without bytes counts toward the bound on a batch. */
+/** Bytes that a list item without data adds to the size of a batch. */
 const BARE_ITEM_BYTES = 16;
 
 /** Rows that can be read once. */
@@ -155,7 +158,7 @@ async function* byteIterator(first: unknown, source: Source): AsyncGenerator<Uin
   let next: IteratorResult<unknown> = { value: first };
   for (; next.done !== true; next = await source.next()) {
     const bytes = binaryOf(next.value);
-    if (bytes === null) throw new InvalidInputError(`${describe(next.value)} in a stream of bytes`);
+    if (bytes === null) throw new InvalidInputError(`${describe(next.value)} was found in a stream of bytes`);
     yield bytes;
   }
 }
@@ -166,7 +169,7 @@ async function* batchIterator(first: unknown, source: Source): AsyncGenerator<Fo
     const { value } = next;
     if (isTable(value)) yield* value.batches;
     else if (isBatch(value)) yield value;
-    else throw new InvalidInputError(`${describe(value)} in a sequence of record batches`);
+    else throw new InvalidInputError(`${describe(value)} was found in a sequence of record batches`);
   }
 }
 
@@ -265,7 +268,7 @@ class Conversion {
     this.#checkSchema(batch.schema);
     const { children, length: rowCount } = batch.data;
     if (!Number.isSafeInteger(rowCount) || rowCount < 0)
-      throw new InvalidInputError(`a batch claims ${rowCount} rows`);
+      throw new InvalidInputError(`a batch states ${rowCount} as its number of rows`);
     const { maxBatchBytes = Number.POSITIVE_INFINITY } = this.#bounds;
     this.#count(rowCount);
     const columns: Column[] = [];
@@ -288,7 +291,9 @@ class Conversion {
     }
     const bareItems = columns.reduce((sum, column) => sum + countBareItems(column), 0);
     if (bareItems * BARE_ITEM_BYTES > maxBatchBytes) {
-      throw new InvalidInputError(`a batch of ${bareItems} items of lists that have no bytes`);
+      throw new InvalidInputError(
+        `a batch has ${bareItems} items of lists that have no bytes; pass smaller batches`,
+      );
     }
     return { columns, rowCount };
   }
@@ -363,7 +368,10 @@ function typeName(field: Field): string {
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
-/** The caller's iterator. Wraps its errors, ends waits by the signal, and returns it on `close`. */
+/**
+ * The caller's iterator. Wraps the iterator's errors, ends waits when the signal aborts, and calls `return`
+ * of the iterator on `close`.
+ */
 class Source {
   readonly #signal: AbortSignal | undefined;
   #iterator: AnyIterator | null = null;

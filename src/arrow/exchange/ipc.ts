@@ -129,7 +129,10 @@ function* decodeIpc(bytes: Uint8Array, maxBytes: number): Generator<void, Decode
   };
 }
 
-/** Checks that only padding follows the end mark. Other bytes would be rows lost silently. */
+/**
+ * Checks that only padding follows the end mark. Any other bytes may be rows, which must not be lost
+ * silently.
+ */
 function checkPadding(rest: Uint8Array): void {
   if (rest.some((byte) => byte !== 0)) {
     throw malformed(

@@ -16,13 +16,13 @@ export interface Measured {
   readonly inflation: number;
 }
 
-/** Computes the inflated size of a message, with breaks. */
+/** Computes the inflated size of a message, in steps. */
 export function* measured(frame: Frame, maxBytes: number): Generator<void, Measured> {
   const inflation = frame.compressed === null ? 0 : yield* inflatedBytes(frame.compressed, maxBytes);
   return { frame, inflation };
 }
 
-/** Inflates the buffers of a message before it is decoded, with breaks. */
+/** Inflates the buffers of a message before it is decoded, in steps. */
 export function* inflatedAhead({ frame, inflation }: Measured): Generator<void, void> {
   if (frame.compressed !== null && !frame.isEmpty) yield* inflateAhead(frame.compressed, inflation);
 }
@@ -33,7 +33,7 @@ export interface DecodedIpc {
   readonly batches: Iterable<{
     /** Bytes held while the batch is in use. */
     readonly heldBytes: number;
-    /** Decodes the batch, with breaks; null if the message completes none. Called once, before the next. */
+    /** Decodes the batch, in steps; null if the message completes none. Called once, before the next. */
     readonly decode: () => Generator<void, RecordBatch | null>;
   }>;
 }
@@ -72,8 +72,9 @@ export class IpcDecoder {
   }
 
   /**
-   * Returns an empty piece if there is no next piece yet, because apache-arrow asks for it before it returns
-   * the end of the last one. A further request means that apache-arrow misread a message.
+   * Returns the next piece, or an empty one if there is none yet: apache-arrow asks for a piece too early,
+   * before it returns the end of the last message. A further request means that apache-arrow misread a
+   * message.
    */
   #nextPiece(): IteratorResult<Uint8Array, undefined> {
     const value = this.#queue.shift();

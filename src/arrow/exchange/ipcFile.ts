@@ -40,7 +40,7 @@ export interface FileOutline {
   readonly inflatedDictionaries: number;
 }
 
-/** Checks the footer of a file and every message that it lists, with breaks. */
+/** Checks the footer of a file and every message that it lists, in steps. */
 export function* outlineIpcFile(bytes: Uint8Array, maxBytes: number): Generator<void, FileOutline> {
   const trailer = bytes.length - FILE_MAGIC.length;
   if (trailer < FILE_HEADER_BYTES + 4 || !isIpcFile(bytes.subarray(trailer))) throw truncatedIpc();
@@ -111,7 +111,7 @@ function* copyOf(bytes: Uint8Array): Generator<void, Uint8Array> {
   return copy;
 }
 
-/** Opens a file through its footer and decodes its dictionaries, with breaks. */
+/** Opens a file through its footer and decodes its dictionaries, in steps. */
 export function* decodeIpcFile(
   { file, filled, dictionaries, inflatedDictionaries }: FileOutline,
   maxBytes: number,

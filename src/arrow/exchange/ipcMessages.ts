@@ -37,7 +37,7 @@ export interface Frame {
   /** Ranges of the sizes of list views in the body. */
   readonly sizes: readonly BufferRange[];
   readonly body: Uint8Array;
-  /** Dictionary of which this is a part; `isDelta` if the part continues it. Null for other messages. */
+  /** Dictionary that the message belongs to; `isDelta` if the part continues it. Null for other messages. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
   /** True for a batch without rows. apache-arrow cannot read some of those that it writes itself. */
   readonly isEmpty: boolean;
@@ -185,7 +185,7 @@ export class ByteQueue {
   }
 }
 
-/** Joins pieces, with breaks. */
+/** Joins pieces, in steps. */
 function* joined(pieces: readonly Uint8Array[]): Steps<Uint8Array> {
   const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
   const pace = new Pace(STEP_BYTES);
@@ -201,7 +201,10 @@ function* joined(pieces: readonly Uint8Array[]): Steps<Uint8Array> {
   return whole;
 }
 
-/** Reads the next message, with a body of at most `maxBytes`, by the fields before it; null at the end. */
+/**
+ * Reads the next message, with a body of at most `maxBytes`, for the fields of the schema before it; null at
+ * the end.
+ */
 function* readFrame(maxBytes: number, fields: IpcFields): Requests<Frame | null> {
   const start = yield 4;
   if (start.length === 0) return null;

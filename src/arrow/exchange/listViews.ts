@@ -99,9 +99,7 @@ export function* listsOfViews(
 }
 
 function tooManyItems(most: number): InvalidInputError {
-  return new InvalidInputError(
-    `list views of more than ${most} items, which are the most that are taken at once`,
-  );
+  return new InvalidInputError(`list views have more than ${most} items, the maximum of one batch`);
 }
 
 /** Returns a function that reads integers by index. It returns NaN after the end of the buffer. */

@@ -8,7 +8,7 @@ export function malformedIpc(what: string, cause?: unknown): InvalidInputError {
 }
 
 export function tooLargeIpc(bytes: number, maxBytes: number): InvalidInputError {
-  return new InvalidInputError(`a batch of ${bytes} bytes; at most ${maxBytes} are taken at once`);
+  return new InvalidInputError(`a batch has ${bytes} bytes; at most ${maxBytes} are taken at once`);
 }
 
 export function truncatedIpc(): InvalidInputError {

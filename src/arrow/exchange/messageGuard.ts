@@ -303,7 +303,8 @@ class Guard {
       if (!isCoded) this.#types.push(dictionary !== 0 ? TYPE_INT : this.#typeByBuffers(typeId, type));
       if (type !== 0) {
         if (typeId === TYPE_UNION) this.#vector(type, 1, 4);
-        // Slot 1 of a timestamp is a string. No other type has an offset there that is read.
+        // Slot 1 of a timestamp is the offset of a string. No reader follows an offset in slot 1 of other
+        // types.
         if (typeId === TYPE_TIMESTAMP) this.#string(type, 1);
       }
       if (dictionary !== 0) this.#table(dictionary, 1);

@@ -103,7 +103,10 @@ function ascend32(offsets: Int32Array, start: number, end: number): boolean {
   return sign >= 0;
 }
 
-/** {@link ascend32} for pairs of words, low word first. A negative offset reads as one beyond any length. */
+/**
+ * {@link ascend32} for pairs of words, low word first. Read as unsigned, a negative offset exceeds any
+ * length.
+ */
 function ascend64(words: Uint32Array, start: number, end: number): boolean {
   let last = 0;
   let areAscending = true;
@@ -179,7 +182,7 @@ function splitsCharacters({ offsets, bytes }: VariableColumn, start: number, end
 function* checkIndices(column: DictionaryColumn, signed: boolean, path: string): Steps<void> {
   const { length, dictionary } = column;
   const { byteWidth, values } = column.indices;
-  // A negative index reads as a number of the upper half, which is beyond any signed dictionary.
+  // Read as unsigned, a negative index exceeds the size of any dictionary with signed indices.
   const size = signed ? Math.min(dictionary.length, 2 ** (byteWidth * 8 - 1)) : dictionary.length;
   const words = indexView(alignedBytes(values, Math.min(byteWidth, 4)), byteWidth);
   for (let start = 0; start < length; start += STEP_ROWS) {

@@ -139,7 +139,10 @@ function timeOf(value: unknown, unit: number): unknown {
 /** Units per millisecond, for seconds, milliseconds, microseconds and nanoseconds. */
 const PER_MILLISECOND = [0.001, 1, 1000, 1_000_000];
 
-/** Returns an instant in a type's unit, cut like CAST; null if none, or for a number between two units. */
+/**
+ * Returns an instant in a type's unit, truncated as by CAST; null if it is none, or a number between two
+ * units.
+ */
 function inUnit(value: unknown, unit: number, zone: string | null): number | bigint | null {
   if (typeof value === "bigint") return value;
   if (typeof value === "string") {

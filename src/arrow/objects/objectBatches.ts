@@ -63,7 +63,7 @@ export async function openObjects(
 /** Facts inferred from the first rows: the types of all columns, the set of columns, or nothing. */
 type Guessed = "types" | "columns" | "nothing";
 
-/** Returns no rows, for columns that are known without them. */
+/** Returns input without rows, with the columns of the schema. */
 export function noObjects(schema: Schema): ObjectBatches {
   const rows = new ObjectRows([], async () => ({ done: true, value: undefined }));
   return { schema, batches: encodeRows(schema, [], rows, "nothing") };

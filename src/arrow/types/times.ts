@@ -143,7 +143,7 @@ export function floorDivide(value: bigint, divisor: bigint): bigint {
 /** True if the offset of a zone needs a slow lookup by the zone's name. */
 export const isNamedZone = (zone: string): boolean => parseOffset(zone) === null;
 
-/** Milliseconds in a quarter of an hour, in which a zone has only one offset. */
+/** Milliseconds in a quarter of an hour. The offset of a zone is constant within each. */
 const QUARTER_MS = 900_000;
 const MAX_CACHED_QUARTERS = 65_536;
 const formats = new Map<string, Intl.DateTimeFormat | null>();

@@ -120,7 +120,7 @@ export class KernelCode {
     this.#emit([to.instructions, from.instructions, length.instructions, 0xfc, 0x0a, 0, 0]);
   }
 
-  /** The function as a module has it: its locals, then its statements. */
+  /** The body of the function in its binary form: its locals, then its statements. */
   encode(): { readonly parameterCount: number; readonly body: Instructions } {
     const locals = this.#types.slice(this.#parameterCount);
     const runs: Instructions[] = [];

@@ -1,6 +1,6 @@
 /**
  * Values of a WebAssembly kernel. A value is an expression: the kernel computes it again at each use. A local
- * keeps what it was set to. Integers are unsigned unless a method says otherwise.
+ * keeps the value that was stored in it. Integers are unsigned unless a method says otherwise.
  *
  * An instruction is the bytes of its operands, then its own.
  */

@@ -1,6 +1,6 @@
 /** Bits of ZSTD streams, read from the end of the stream to its start. */
 
-/** The frame is malformed. Never leaves the decoder, which answers false. */
+/** The frame is malformed. The decoder catches this error and returns false. */
 export class MalformedZstd extends Error {}
 
 /** Reads a stream from its end to its start; the highest bit set in its last byte marks its end. */

@@ -30,7 +30,7 @@ export function decodeZstdFrame(frame: Uint8Array, output: Uint8Array): boolean 
   return runSync(decodingZstdFrame(frame, output));
 }
 
-/** {@link decodeZstdFrame}, with breaks. */
+/** {@link decodeZstdFrame}, in steps. */
 export function* decodingZstdFrame(frame: Uint8Array, output: Uint8Array): Generator<void, boolean> {
   try {
     return (yield* new FrameDecoder(frame, output).decode()) === output.length;
@@ -91,7 +91,7 @@ class FrameDecoder {
           this.#runSequences(size, this.#readLiterals(size));
           position += size;
       }
-      // A break comes after a block's worth of bytes read and written: some blocks are empty.
+      // A step ends after a block's worth of bytes read and written: some blocks are empty.
       if (this.#written + position - broken < MAXIMUM_BLOCK_BYTES) continue;
       broken = this.#written + position;
       yield;

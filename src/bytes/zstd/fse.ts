@@ -106,7 +106,7 @@ export function normalize(counts: Uint32Array, total: number, log: number): Int1
   );
   let sum = shares.reduce((all, share) => all + share, 0);
   while (sum !== size) {
-    // The largest share bears the difference best; it gives up at most half of itself at a time.
+    // The largest share takes the difference; it shrinks by at most half at a time.
     let largest = 0;
     for (let symbol = 1; symbol < shares.length; symbol++) {
       if (shares[symbol] > shares[largest]) largest = symbol;
@@ -161,7 +161,7 @@ export class EncodingTable {
     for (let state = 0; state < symbols.length; state++) this.#slots[next[symbols[state]]++] = state;
   }
 
-  /** State of the last symbol: of the symbol's states, one from which a reader takes bits. */
+  /** State of the last symbol: one of the symbol's states. */
   first(symbol: number): number {
     return this.#slots[this.#starts[symbol]];
   }
@@ -170,7 +170,7 @@ export class EncodingTable {
   next(state: number, symbol: number, output: BitWriter): number {
     const count = this.#counts[symbol];
     const whole = state + (1 << this.log);
-    // As many bits as leave a number from `count` to twice that.
+    // Drop as many bits as bring the number into the range from `count` to `2 · count - 1`.
     let bits = this.log + 1 - bitLength(count);
     if (whole >> bits < count) bits--;
     output.add(whole & ((1 << bits) - 1), bits);

@@ -1,7 +1,7 @@
 /**
  * The three codes of a sequence: literal length, match offset and match length. This file has their values,
- * their tables, and the encoder of a block's section. The decoder, decodeFrame.ts, carries sequences out as
- * it reads them.
+ * their tables, and the encoder of a block's section. The decoder, decodeFrame.ts, executes sequences as it
+ * reads them.
  */
 
 import { MalformedZstd } from "./bitReader.js";

@@ -43,7 +43,10 @@ import { type DecodedJournal, namesOf } from "./journalFormat.js";
 
 export interface RecoveryOptions {
   readonly signal?: AbortSignal;
-  /** Failures that do not end the call: no permission to write to the batch, or any. Default: none. */
+  /**
+   * Failures that do not end the call: a lack of permission to write to the batch, or all failures. Default:
+   * none.
+   */
   readonly tolerate?: "unwritable" | "everything";
 }
 

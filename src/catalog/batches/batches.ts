@@ -4,9 +4,10 @@
  *     lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts
  *          ─ remove the journal ─ unlock
  *
- * The journal decides. If the process dies after writing it, the next operation on one of its tables does the
- * rest (see batchRecovery.ts), so nobody sees or changes a half-done batch. Only an engine without journals
- * can get in between. If it takes a version number that a part needs, the finished parts are undone.
+ * A batch is decided once its journal exists. If the process dies after writing it, the next operation on one
+ * of its tables does the rest (see batchRecovery.ts), so nobody sees or changes a half-done batch. Only an
+ * engine without journals can get in between. If it takes a version number that a part needs, the finished
+ * parts are undone.
  *
  * Parts whose undoing is most visible come last: declarations, versions, deregistrations, then deletions.
  *
@@ -70,9 +71,9 @@ const MAX_ATTEMPTS = 5;
  * Commits a batch.
  * @param plan checks every part, under the locks of the tables; if it throws, nothing is written. It may be
  *   called again
- * @throws ConcurrentModificationError if another engine got in between; the error that refused a part, naming
- *   the part. Nothing has changed then
- * @throws ServiceUnavailableError if the batch is decided and not done: the next operation on one of its
+ * @throws ConcurrentModificationError if another engine committed in between; else the error of the refused
+ *   part, which names it. After both, nothing has changed
+ * @throws ServiceUnavailableError if the batch is decided but not finished: the next operation on one of its
  *   tables does the rest
  */
 export async function commitBatch(

@@ -7,9 +7,10 @@
  *     remove the directory, then the record
  *
  * The marker is published from a temporary file in the same directory. If another table replaces the
- * directory, the file is gone, so that table is not hidden. A file whose name a successor's file can have is
- * moved into a temporary directory, which fails after the lock was taken over. So a process that was
- * suspended while it emptied the directory removes nothing of a later table in the same directory.
+ * directory, the file is gone, so that table is not hidden. If a later table's file may have the same name,
+ * the file is first moved into a temporary directory; that move fails after the lock was taken over. So a
+ * process that was suspended while it emptied the directory removes nothing of a later table in the same
+ * directory.
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";

@@ -1,9 +1,9 @@
 /**
  * Determines the last id of a table without an id, because registering the table needs the permission of that
  * id's owner. A child namespace's table that is deregistered, renamed or registered keeps a note of its last
- * id in its directory. For other tables the location tells, which was made from the declared id. If the
- * location does not show the whole id, the caller needs the permission to register everything, which is that
- * of the root. Root tables always lie in their own location.
+ * id in its directory. For other tables the location, which was made from the declared id, tells the last id.
+ * If the location does not show the whole id, the caller needs the permission to register everything, which
+ * is that of the root. Root tables always lie in their own location.
  */
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
@@ -35,7 +35,7 @@ export async function noteFormerId({ disk }: CatalogEnvironment, location: Table
   }
 }
 
-/** Updates an existing note. A root table's note is from before the table came to the root. */
+/** Updates an existing note. A root table's note is from the time before the table moved to the root. */
 export async function renewFormerId(environment: CatalogEnvironment, location: TableLocation): Promise<void> {
   if ((await environment.disk.stat(join(location.directory, NOTE_NAME))) === null) return;
   await noteFormerId(environment, location);

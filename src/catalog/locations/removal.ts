@@ -82,7 +82,10 @@ export async function takeAway(
   return false;
 }
 
-/** Puts a directory back. An empty one in its place gives way; one with content is a new table. */
+/**
+ * Puts a directory back. It replaces an empty directory in its place; a directory with content is a new
+ * table.
+ */
 async function putBack(disk: Disk, moved: string, directory: string): Promise<void> {
   if ((await disk.stat(moved)) === null) return;
   await disk.removeEmptyDirectory(directory);

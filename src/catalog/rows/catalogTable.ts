@@ -257,7 +257,7 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
   if (foreign === 0n) return;
   const bit = foreign.toString(2).length - 1;
   throw new UnsupportedError(
-    `cannot ${key === READER_FLAGS ? "read" : "write"} the catalog ${path}: feature flag bit ${bit}`,
+    `cannot ${key === READER_FLAGS ? "read" : "write"} the catalog ${path}: feature flag bit ${bit} is not supported by this release`,
   );
 }
 

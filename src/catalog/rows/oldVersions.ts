@@ -11,7 +11,8 @@
  *   catalog.
  * - The name of a version exists at every moment: the empty file is renamed onto the manifest.
  * - The emptied versions are the oldest ones, up to some number, which bisection can find.
- * - The files go first. After a crash in between, the manifest still names them.
+ * - The data files are removed before the manifest is replaced. After a crash in between, it still names
+ *   them.
  * - A version is emptied only after a newer one was published for good, so that a power cut loses nothing
  *   that is needed.
  *

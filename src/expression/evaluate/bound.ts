@@ -13,7 +13,7 @@ export interface Constant {
   readonly column: Column;
   /** The digits of a number in the text, from which a decimal is exact. */
   readonly text?: string;
-  /** True if the text casts it to its type: a column beside it does not change its value. */
+  /** True if the SQL text casts the constant: a column beside it then does not change its type. */
   readonly isCast?: boolean;
 }
 

@@ -146,7 +146,10 @@ function* run(node: Bound, inputs: Inputs): Steps<Operand> {
 
 const isComputed = (node: Bound): boolean => node.kind !== "constant" && node.kind !== "column";
 
-/** Computes operands of which the first that is not null counts, each only for the rows that need it. */
+/**
+ * Computes the operands of a call that returns the first non-null one: each only for rows without an earlier
+ * value.
+ */
 function* neededOperands(node: BoundCall, inputs: Inputs): Steps<Operand[]> {
   const { rowCount } = inputs;
   const operands: Operand[] = [];
@@ -185,7 +188,7 @@ function inputsOf(inputs: Inputs, rows: Uint32Array): Inputs {
   return { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
 }
 
-/** Computes an operand. A leaf takes no steps. */
+/** Computes an operand. A leaf is computed in one step. */
 function* operandInSteps(node: Bound, inputs: Inputs): Steps<Operand> {
   return node.kind === "constant" || node.kind === "column" ? leaf(node, inputs) : yield* run(node, inputs);
 }
@@ -295,7 +298,10 @@ function* callOnAll(node: BoundCall, values: readonly Operand[], size: number): 
   }
 }
 
-/** Returns the truth of each row by that of its value; null if it must be looked up by index. */
+/**
+ * Returns for each row if the condition holds for its dictionary value; null if that must be looked up by
+ * index.
+ */
 function lookUpTruth(results: Column, column: DictionaryColumn): Column | null {
   if (results.kind !== "bits" || results.validity !== null) return null;
   const bits = lookUpInChunks(column, bitsOf({ column: results, step: 1 }, results.length));

@@ -144,7 +144,7 @@ function* fromBase64(text: Uint8Array, start: number, stop: number, output: Grow
   let end = stop;
   while (end > start && stop - end < 2 && text[end - 1] === PADDING) end--;
   if ((end - start) % 4 === 1) {
-    throw new InvalidInputError("decode: the length of the text is not that of base64");
+    throw new InvalidInputError("decode: the text has a length that base64 never has");
   }
   const pace = new Pace(STEP_CODED);
   let word = 0;

@@ -12,7 +12,7 @@ import type { ValueType } from "../values/types.js";
 const MAX_COMPARED = 2 ** 20;
 /** Up to this number of items, comparing each with all is quicker than a lookup. */
 const FEW = 16;
-/** Maximum number of small items that are compared without steps. */
+/** Maximum number of small items that are compared in one step. */
 const FEW_AT_ONCE = 2 ** 10;
 export const STEP_ITEMS = 2 ** 12;
 
@@ -44,7 +44,7 @@ export class ComparedItems {
     this.#seen = new ItemSet(this.#hash, this.#order, pace);
   }
 
-  /** True if lists of this many items are compared without steps. */
+  /** True if lists of this many items are compared in one step. */
   isQuick(count: number): boolean {
     return count <= FEW_AT_ONCE && this.#order.isSmall;
   }
@@ -54,7 +54,7 @@ export class ComparedItems {
     return this.#order.compare(left, right) === 0;
   }
 
-  /** True if two items are equal. Comparing long items takes steps. */
+  /** True if two items are equal. Long items are compared in several steps. */
   same(left: number, right: number): boolean | Steps<boolean> {
     return this.#order.isLong(left, right)
       ? isSame(this.#order, this.#pace, left, right)
@@ -259,7 +259,7 @@ class ItemSet {
     return false;
   }
 
-  /** Counts a comparison. Returns true if it, or those before it, take a step. */
+  /** Counts a comparison. Returns true if the comparisons so far are enough work for a step. */
   #takesStep(left: number, right: number): boolean {
     this.work += this.#order.isSmall ? 1 : this.#order.work(left, right);
     return this.work > MAX_CHAIN;
@@ -286,7 +286,7 @@ class ItemSet {
     return false;
   }
 
-  /** Adds an item. Returns true if the set had no equal one; null if only {@link add} can tell. */
+  /** Adds an item. Returns true if the set had no equal item; null if only {@link add} can tell. */
   addNow(item: number): boolean | null {
     const isThere = this.hasNow(item);
     if (isThere !== false) return isThere === null ? null : false;
@@ -312,5 +312,5 @@ class ItemSet {
   }
 }
 
-/** Maximum work of comparisons with one item that take no step. */
+/** Maximum work of comparisons with one item that are made in one step. */
 const MAX_CHAIN = 2 ** 11;

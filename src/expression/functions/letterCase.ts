@@ -14,7 +14,7 @@ const PIECE_BYTES = 2 ** 15;
 /** Maximum number of bytes after a piece in which a cut is searched. */
 const MAX_LOOKED = 2 ** 14;
 
-/** Adds a text of a row with its letters changed. Long texts take steps. */
+/** Adds a text of a row with its letters changed. Long texts are changed in steps. */
 export function addChanged(
   lane: TextLane,
   row: number,

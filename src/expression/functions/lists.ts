@@ -27,7 +27,7 @@ interface ItemsOfLists {
   readonly offsets: Int32Array | Float64Array;
 }
 
-/** Cuts the items of other lists off. The items of a page belong to the lists of many batches. */
+/** Cuts off the items of other lists. The items of a page belong to the lists of many batches. */
 function itemsOf(lists: Operand, length: number): ItemsOfLists {
   const { items, offsets } = listLane(lists);
   const { column, first } = sliceAround(items, offsets[0], offsets[lists.step === 1 ? length : 1]);

@@ -19,7 +19,7 @@ import { rowKernel } from "./textForm.js";
 
 const constantPattern = "the pattern of a regular expression and its flags must be constants";
 
-/** Returns the pattern and the flags, or null if either is null. Otherwise a text about an operand. */
+/** Returns the pattern and the flags; null if either is null; an error message if either is not constant. */
 function patternOf(
   pattern: Scalar | undefined,
   flags: Scalar | undefined,
@@ -121,7 +121,7 @@ const MAX_TEMPLATES = 256;
 const MAX_KEPT = 2 ** 10;
 const MAX_TEMPLATE = 2 ** 16;
 
-/** Maximum number of bytes of a text whose matches are replaced without steps. */
+/** Maximum number of bytes of a text whose matches are replaced in one step. */
 const MAX_QUICK = 2 ** 12;
 
 /** Returns the text of a template, if the template is only a short text. */

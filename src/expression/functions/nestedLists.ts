@@ -27,7 +27,7 @@ const dimensionCount = takingList("l", (list) => {
   };
 });
 
-/** Maximum number of bytes, and of items, of a list that are written without steps. */
+/** Maximum number of bytes, and of items, of a list that are written in one step. */
 const MAX_AT_ONCE = 2 ** 12;
 
 /** Returns the number of innermost items before each item; null if the items are the innermost. */

@@ -67,7 +67,7 @@ const scaled = (compute: (value: number) => number): FunctionDefinition =>
     return { operands: [type, INT64], type, kernel };
   });
 
-/** From this number of places before the point on, every decimal rounds to 0. */
+/** Number of digits before the point: rounding to this place, or a higher one, makes every decimal 0. */
 const MAX_PLACES = 100n;
 
 /** Rounds decimals exactly: the result has fewer digits. */
@@ -114,7 +114,7 @@ const abs = taking("n", (types) => {
     return perRow(type, length, valid, (row) => {
       const value = read(row) as number | bigint;
       if (least !== null && BigInt(value) === least) {
-        throw new InvalidInputError(`abs: the type of ${value} has no such positive number`);
+        throw new InvalidInputError(`abs: the absolute value of ${value} does not fit its type`);
       }
       return value < 0 ? -value : value;
     });
@@ -184,7 +184,7 @@ const factorial = taking("i", () => {
 
 const STEP_NUMBERS = 2 ** 14;
 
-/** From 0 up to, but without, 1. */
+/** RANDOM(): from 0 (included) to 1 (excluded). */
 const random = taking("", () => ({
   operands: [],
   type: FLOAT64,

@@ -78,7 +78,7 @@ const substring = makingTexts(null, "ti?i", (operands) => {
   };
 });
 
-/** A number of characters of one side. A negative number counts those that are left out. */
+/** LEFT and RIGHT: some characters from one side. A negative number counts the characters to leave out. */
 const side = (isLeft: boolean) =>
   makingTexts(null, "ti", (operands) => {
     const text = operands.text(0);
@@ -188,10 +188,10 @@ const replace = makingTexts("replace", "ttt", (operands) => {
   };
 });
 
-/** Maximum number of bytes that are searched without steps. */
+/** Maximum number of bytes that are searched in one step. */
 const SHORT = 2 ** 12;
 
-/** Returns the next occurrence. Short ranges are searched without steps, because there may be many. */
+/** Returns the next occurrence. Short ranges are searched in one step, because there may be many. */
 export function* nextPlace(search: ByteSearch, bytes: Uint8Array, from: number, end: number): Steps<number> {
   const near = Math.min(end, from + SHORT + search.size);
   if (search.size < SHORT) {

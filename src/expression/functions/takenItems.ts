@@ -34,7 +34,7 @@ function rangesOf(operand: Operand, isList: boolean, base: number): RangeOf {
   };
 }
 
-/** Adds the indices of a row's items. Many take steps. */
+/** Adds the indices of a row's items. Many indices are added in steps. */
 export type Arrange = (
   ranges: readonly ItemRange[],
   items: ComparedItems,

@@ -358,7 +358,7 @@ const overflow = (): InvalidInputError => new InvalidInputError("the result of a
 const divisionByZero = (): InvalidInputError => new InvalidInputError("an integer is divided by zero");
 
 const STEP_JOINED = 2 ** 20;
-/** Maximum length of a value that is copied without steps. */
+/** Maximum length of a value that is copied in one step. */
 const MAX_COPIED = 2 ** 20;
 /** Work of a row besides its bytes. */
 const ROW_WORK = 64;

@@ -12,7 +12,7 @@ const FREE_BYTES = 1024;
 /** Maximum number of bytes compared in vain per byte passed. */
 const MAX_COMPARED = 8;
 
-/** The bytes in two parts, of which the right one is compared first. */
+/** The bytes in two parts. The right part is compared first. */
 interface Factors {
   readonly cut: number;
   /** Distance of the next comparison after both parts matched. */

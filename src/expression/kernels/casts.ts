@@ -435,7 +435,7 @@ export function rescale(value: bigint, from: number, to: number): bigint {
   return value < 0n ? -((-value + half) / divisor) : (value + half) / divisor;
 }
 
-/** Maximum number of characters of a number: reading many more digits than any type has takes long. */
+/** Maximum number of characters of a number: no type has nearly as many digits, and parsing them is slow. */
 const MAX_NUMBER_TEXT = 1000;
 
 export function parseDecimal(text: string, scale: number): bigint | null {

@@ -87,7 +87,7 @@ function* thenUnlessEqual(order: Steps<number>): Steps<number> {
   return unlessEqual(yield* order);
 }
 
-/** Orders two values. Comparing long values takes steps. */
+/** Orders two values. Long values are compared in several steps. */
 function orderOf(rows: RowOrder, left: number, right: number): number | Steps<number> {
   return rows.isSmall || rows.work(left, right) <= LONG_WORK
     ? rows.compare(left, right)
@@ -106,7 +106,7 @@ const LONG_WORK = 2 ** 10;
 export const extreme =
   (type: ValueType, sign: 1 | -1): ValueKernel =>
   (operands, length) => {
-    // By the numbers of both operands. Few of all pairs are compared.
+    // Keyed by the indexes of both operands. Orders are made when needed: few of all pairs are compared.
     const orders = new Map<number, RowOrder>();
     const ordersOf = (left: number, right: number): RowOrder => {
       const key = left * operands.length + right;

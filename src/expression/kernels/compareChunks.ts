@@ -39,7 +39,7 @@ export function relateChunksToOne(
 const MAX_COMPARED = 4;
 
 /**
- * Looks up the truth of each row by that of the dictionary's values, without decoding the indices.
+ * Looks up, for each row, the bit of its dictionary value, without decoding the indices.
  * @param ofValues a bit for each value of the dictionary
  * @returns a bit for each row, arbitrary for nulls. Null if the indices must be decoded: they are not in
  * chunks, some may lie outside the dictionary, or many values have a bit and many have none

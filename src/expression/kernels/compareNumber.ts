@@ -55,7 +55,7 @@ export function beside<Bits extends Uint8Array | null>(
   compare: (turned: NumberRelation) => Bits,
 ): Bits {
   if (isRight || relation === "equal") return compare(relation);
-  // A number is less than every value that is not at most it. NaN is such a value: it is greater than all
+  // `number < value` is the opposite of `value <= number`. This also holds for NaN, which is greater than all
   // numbers.
   const bits = compare(relation === "less" ? "atMost" : "less");
   if (bits !== null) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];

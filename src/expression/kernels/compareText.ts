@@ -28,7 +28,7 @@ export class TextQuestions {
     if (texts.kind !== "variable" || constant.kind !== "variable") return null;
     if (this.#question === null || this.#constant !== constant) {
       this.#constant = constant;
-      // A text is less than every text that is not at most it.
+      // `constant < text` is the opposite of `text <= constant`.
       this.#isTurned = right.step !== 0 && relation !== "equal";
       const turned = !this.#isTurned ? relation : relation === "less" ? "atMost" : "less";
       this.#question = questionOf(turned, constant);

@@ -29,7 +29,7 @@ export function* likeKernel(
   return textTest(test, isNegated, ignoresCase ? null : automatonOf(pieces));
 }
 
-/** Returns null for a pattern with more than texts and anything between them. */
+/** Returns null for a pattern that has anything but texts and `%`. */
 function automatonOf(pieces: readonly Piece[]): TextAutomaton | null {
   const texts: Uint8Array[] = [];
   for (const piece of pieces) {

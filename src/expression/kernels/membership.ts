@@ -53,7 +53,7 @@ export function* membership(
   };
 }
 
-/** Sets the bits of the first values of a column that are in the set. Long values take steps. */
+/** Sets the bits of the first values of a column that are in the set. Long values are looked up in steps. */
 type Find = (column: Column, length: number, bits: Uint8Array) => Steps<void> | undefined;
 
 function* finder(items: Column, type: ValueType): Steps<Find> {

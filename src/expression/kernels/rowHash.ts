@@ -1,7 +1,7 @@
 /**
  * Hashes of single values. Values that are equal for `RowOrder` have equal hashes. A hash covers a bounded
- * part of a value, so that long values take no steps. Its seed is random, so that callers cannot choose many
- * values of one hash.
+ * part of a value, so that long values need no further steps. Its seed is random, so that callers cannot
+ * choose many values of one hash.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

@@ -3,7 +3,8 @@
  * into 16 bytes. One instruction of a kernel then takes the step of a byte from all states at once, or of an
  * FSST symbol of several bytes. So coded texts are not decoded.
  *
- * If a question needs more states, the automaton has a part of its text, and texts that pass are open.
+ * If a question needs more states, the automaton tests only a part of it. Texts that pass are open: the text
+ * itself must be tested.
  */
 
 import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/lazyValues.js";

@@ -315,7 +315,7 @@ class TextKernel {
   /**
    * Answers the texts of a chunk that fits.
    * @param first index of its first text among all, a multiple of 8
-   * @returns false if the chunk's positions descend or leave it
+   * @returns false if positions of the chunk descend or lie outside it
    */
   runChunk(chunk: Uint8Array, count: number, first: number, answers: TextAnswers): boolean {
     this.#bytes.set(chunk, POSITIONS);

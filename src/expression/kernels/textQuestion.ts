@@ -158,7 +158,7 @@ const STEP_BYTES = 2 ** 20;
 const OPEN_WORK = 64;
 const STEP_CODES = 2 ** 18;
 
-/** Most texts have one of more codes than this. */
+/** Maximum number of completing codes: if there are more, most texts have one of them. */
 const MAX_COMPLETING = 64;
 
 /** Returns the codes without which no text fits; null if a text without any may fit, or for many. */

@@ -85,7 +85,7 @@ export class RowPace {
 /**
  * Makes a text for each row.
  * @param name of the function, if its texts have a maximum length
- * @param write writes the text of a row. Long texts take steps
+ * @param write writes the text of a row. It writes long texts in steps
  */
 export function* textRows(
   name: string | null,

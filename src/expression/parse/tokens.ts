@@ -44,7 +44,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["|", "OR"],
   ["!", "NOT"],
 ]);
-// In functions, because engines build such classes when they first see a pattern, and few texts need them.
+// Functions, because an engine compiles such a pattern when it first meets it, and few texts need one.
 const wordPattern = (): RegExp => /[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 const restOfWord = (): RegExp => /[\p{L}\p{Nl}\p{Nd}\p{M}_$@#]*/uy;
 

@@ -26,7 +26,7 @@ import {
 /** Maximum count of numbers in all states: instructions, and next states. */
 const MAX_KEPT = 2 ** 20;
 const STEP_WORK = 2 ** 15;
-/** Maximum number of instructions, or characters, of a text without steps. */
+/** Maximum number of instructions of a program, or characters of a text, that are processed in one step. */
 const QUICK_WORK = 2 ** 14;
 const UNKNOWN = -1;
 

@@ -18,7 +18,9 @@ import { compilePattern, EDGE, type Instruction, isAt, type Kind } from "./progr
 /** Starts and ends of the whole match and of each group, counted in bytes; -1 for a group without a match. */
 export type Match = Int32Array;
 
-/** Maximum number of looks at a character, on average, for all matches of a text; and those that are free. */
+/**
+ * Maximum average number of looks at a character over all matches of a text; the first looks do not count.
+ */
 const MAX_LOOKS = 16;
 const FREE_LOOKS = 2 ** 20;
 /** Maximum number of positions that all ways to match record together. */
@@ -112,7 +114,7 @@ export class Search {
     }
   }
 
-  /** Finds a match in a short text like {@link find}, without steps. Undefined for a longer text. */
+  /** Finds a match in a short text like {@link find}, in one step. Undefined for a longer text. */
   #findNow(
     bytes: Uint8Array,
     start: number,

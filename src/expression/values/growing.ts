@@ -48,7 +48,7 @@ export class GrowingNumbers {
 const MAX_TEXT = 2 ** 24;
 const FIRST_BYTES = 2 ** 14;
 const MOST_BYTES = 2 ** 21;
-/** Copies of up to this number of bytes take no step. */
+/** Copies of up to this number of bytes are made in one step. */
 const FEW_BYTES = 2 ** 18;
 /** Shorter pieces are copied byte by byte. */
 const SHORT = 24;

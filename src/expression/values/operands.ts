@@ -16,7 +16,7 @@ export interface Operand {
 }
 
 /**
- * Computes a column of `length` values. It takes steps if a value or a batch can take more than a few
+ * Computes a column of `length` values. It runs in steps if a value or a batch can take more than a few
  * milliseconds.
  * @param valid rows in which no operand is null; null for all. The kernel must not fail on other rows; their
  * results are ignored
@@ -27,7 +27,7 @@ export type ValueKernel = (
   valid: Validity | null,
 ) => Column | Steps<Column>;
 
-/** Returns the result of a kernel, which it may make in steps. */
+/** Returns the result of a kernel, which may run in steps. */
 export function* madeBy(result: Column | Steps<Column>): Steps<Column> {
   return "next" in result ? yield* result : result;
 }
@@ -114,7 +114,7 @@ export const bitsColumn = (bits: Uint8Array, length: number, validity: Validity 
   bitOffset: 0,
 });
 
-/** Returns the validity of rows of which some are null. */
+/** Returns the validity of rows, some of which are null. */
 export function validWhere(length: number, isThere: (row: number) => boolean): Validity | null {
   const bytes = new Uint8Array((length + 7) >>> 3);
   for (let row = 0; row < length; row++) if (isThere(row)) bytes[row >>> 3] |= 1 << (row & 7);
@@ -124,7 +124,7 @@ export function validWhere(length: number, isThere: (row: number) => boolean): V
 export const isThere = ({ column, step }: Operand, row: number): boolean =>
   column.kind !== "null" && isValid(column.validity, row * step);
 
-/** Removes the rows from a validity whose bit in `failed` is set. */
+/** Returns the validity in which the rows whose bit in `failed` is set are null, too. */
 export function without(valid: Validity | null, failed: Uint8Array, length: number): Validity | null {
   const bytes =
     valid === null

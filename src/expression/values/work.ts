@@ -27,7 +27,7 @@ export function* loopInSteps(
 }
 const STEP_COPIED = 2 ** 21;
 
-/** Copies the bytes from `start` to `end`. Many take steps. */
+/** Copies the bytes from `start` to `end`. Many bytes are copied in steps. */
 export function* copyInSteps(
   source: Uint8Array,
   start: number,

@@ -323,7 +323,7 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
       continue;
     }
     const second = halfStart(half + 1);
-    // A third half that no bits lie in may be missing.
+    // A third half without bits may be missing.
     const third = shift + packedBits > 64 ? halfStart(half + 2) : second;
     for (let index = 0; index < 32; index += 2) {
       const middle = input[second + index];

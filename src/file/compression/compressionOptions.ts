@@ -101,7 +101,7 @@ function ratioOf(value: string | null, path: string): number {
   if (ratio === null) return DEFAULT_DICTIONARY_RATIO;
   if (!(ratio > 0 && ratio <= 1)) {
     throw new InvalidInputError(
-      `column ${path}: ${PREFIX}dict-size-ratio is ${ratio}, not a share above 0 up to 1`,
+      `column ${path}: ${PREFIX}dict-size-ratio is ${ratio}, but must be above 0 and at most 1`,
     );
   }
   return ratio;

@@ -1,7 +1,7 @@
 /**
  * FSST encoding as a WebAssembly kernel: the loop of `encodeRows` in fsst.ts. The length of each code decides
  * where the next bytes begin, and the lookup mostly waits for memory, so the kernel encodes two runs of
- * values by turns. A block has whole values. The memory:
+ * values by turns. A block holds only whole values. The memory:
  *
  *     symbols     by slot of the first three bytes: 8 bytes, zero-padded
  *     entries     by slot: code and length × 256 of the symbol, as u16; 0 if there is none
@@ -37,7 +37,7 @@ const INPUT = ENDS + 4 * ENCODED_VALUES;
 const OUTPUT = INPUT + ENCODED_BYTES + 16;
 const PAGES = Math.ceil((OUTPUT + 2 * ENCODED_BYTES) / 65536);
 
-/** Progress of a run of values: `end` is the end of the current value, which the word at `position` says. */
+/** Progress of a run of values: `end` is the end of the current value, read from the word at `position`. */
 interface Run {
   readonly read: IntegerLocal;
   readonly end: IntegerLocal;
@@ -139,7 +139,8 @@ export class FsstEncoder {
 
   /**
    * Encodes values `first` to `last − 1`, at most {@link ENCODED_VALUES} with at most {@link ENCODED_BYTES}.
-   * @param positions gets the end of each value's codes after `positions[first]`, to which all ends are added
+   * @param positions from index `first + 1` on, gets the end of each value's codes, counted from
+   *   `positions[first]`
    * @returns the codes, in two pieces; views that the next call overwrites
    */
   encode(

@@ -62,7 +62,10 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
   return output;
 }
 
-/** True for the magic number and a byte without the bit that no frame sets. No buffer size looks so. */
+/**
+ * True if the bytes begin with the magic number, and the reserved bit of the next byte is clear. No size
+ * prefix begins like this.
+ */
 const isZstdFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
 

@@ -25,7 +25,7 @@ interface PackedValues {
   /** Offset of the unit's words in the data; a multiple of the width of a value. */
   readonly start: number;
   readonly bits: number;
-  /** Ascending positions of values. Those at `first` to `end - 1` are taken, each less `origin`. */
+  /** Ascending positions of values. Those at `first` to `end - 1` are taken, each minus `origin`. */
   readonly places: Uint32Array;
   readonly first: number;
   readonly end: number;

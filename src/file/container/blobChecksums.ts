@@ -133,7 +133,11 @@ export class BlobChecksums {
       if (value.length === 0) continue;
       const slot = indexOf(expected, sideFile, byteOffset);
       if (slot < 0)
-        throw new CorruptFileError(path, byteOffset, "a blob has no checksum, and others have one");
+        throw new CorruptFileError(
+          path,
+          byteOffset,
+          "a blob has no checksum, but other blobs of the file have one",
+        );
       if (crc32(value) !== expected.checksums[slot]) {
         throw new CorruptFileError(path, byteOffset, `blob of ${value.length} bytes fails its checksum`);
       }

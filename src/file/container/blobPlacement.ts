@@ -14,7 +14,7 @@ import { InvalidInputError } from "../../errors.js";
 
 export type BlobPlacement = { readonly kind: "inFile" } | SizePlacement;
 
-/** Bounds in bytes, each the largest size that still belongs to the smaller side. */
+/** Bounds in bytes. A size that equals a bound still counts as the smaller kind. */
 export interface SizePlacement {
   readonly kind: "bySize";
   /** Largest value that shares a file with others: a side file or the data file. */

@@ -6,9 +6,9 @@
  *              Little-endian
  *
  * Two fields of the descriptor give the number of blocks of each page buffer, and the position of the table.
- * A block is 4096 bytes, the last one of a buffer the rest. Buffers of pages that are always read whole have
- * no blocks; neither have buffers of one block, which the buffer's checksum covers (checksums.ts). The first
- * read of a part of a buffer also reads the buffer's part of the table.
+ * A block has 4096 bytes; the last block of a buffer has the rest. Buffers of pages that are always read
+ * whole have no blocks; neither have buffers of one block, which the buffer's checksum covers (checksums.ts).
+ * The first read of a part of a buffer also reads the buffer's part of the table.
  */
 
 import { crc32 } from "../../bytes/crc32.js";
@@ -93,7 +93,7 @@ function makeAfterZeros(): Uint32Array {
   return table;
 }
 
-/** Returns the part that the checksum of a block's preceding bytes has in the checksum of both. */
+/** Returns what the checksum of the bytes before a block contributes to the checksum of both. */
 function afterBlock(checksum: number): number {
   const table = (afterZeros ??= makeAfterZeros());
   return (

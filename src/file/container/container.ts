@@ -192,7 +192,9 @@ export function decodeColumnMetadata(
     });
     const { indirect, direct } = page.encoding ?? {};
     if (indirect !== undefined) {
-      throw new UnsupportedError(`data file ${path} keeps the encoding of a page outside its metadata`);
+      throw new UnsupportedError(
+        `data file ${path} keeps the encoding of a page outside its metadata, which this release does not support`,
+      );
     }
     if (direct === undefined) throw fail("no encoding");
     const decode = (kept: Uint8Array) => decodePageEncoding(kept, path, byteOffset, index);
@@ -220,7 +222,7 @@ function decodePageEncoding(
   if (any.typeUrl !== PAGE_LAYOUT_TYPE_URL) {
     const type = JSON.stringify(any.typeUrl.slice(0, 200));
     throw new UnsupportedError(
-      `${path}: page ${index} at byte ${byteOffset} has an encoding of type ${type}`,
+      `${path}: page ${index} at byte ${byteOffset} has an encoding of type ${type}, which this release does not support`,
     );
   }
   return PageLayout.decode(any.value, { path, byteOffset });
@@ -327,7 +329,7 @@ function encodeColumnMetadata(pages: readonly PageRecord[], encoding: Encoding):
       encoding: encodePageEncoding(page.layout),
       priority,
     };
-    // 2.0 would count the values of the column itself here, which are not rows: it has 0 everywhere.
+    // In 2.0 this number would count the column's own values, which are not rows, so it is always 0.
     if (page.layout.array === undefined) priority += page.rowCount;
     return message;
   });

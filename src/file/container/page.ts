@@ -15,7 +15,9 @@ export type ReadableVersion = FileVersion | "2.3";
 /** Versions whose pages have a structural layout and levels. */
 export type StructuralVersion = "2.1" | "2.2";
 
-/** Encoding of a page: a structural layout, or arrays in 2.0. One member is set, but for `withinRow`. */
+/**
+ * Encoding of a page: a structural layout, or arrays in 2.0. Exactly one member is set, besides `withinRow`.
+ */
 export interface PageEncoding extends PageLayout {
   array?: ArrayEncoding;
   /** Pages of a 2.0 file that together make up rows of lists. */

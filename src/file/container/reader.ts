@@ -105,7 +105,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const [descriptorRange] = globalBuffers;
   const { byteOffset } = descriptorRange;
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
-  // Views keep alive all bytes of their read, which are few, or kept anyway.
+  // A view keeps alive all bytes of its read: they are few, or the file's content is kept anyway.
   const isKept = content !== null && content.length <= MAX_SHARED_BYTES;
   const descriptor = decodeDescriptor(sections[0], { path, byteOffset });
   const checksums = await readChecksums(tail, descriptor, footer, tables, path);
@@ -222,7 +222,7 @@ function decodeDescriptor(bytes: Uint8Array, origin: Origin): FileDescriptor {
     const rest = FileDescriptor.decode(bytes.subarray(end), origin);
     const first = bytes.subarray(0, end);
     const schema = recentSchemas.get(first, (bytes) => FileDescriptor.decode(bytes, origin).schema);
-    // Parts of one field that lie apart are one: then all of them are decoded together.
+    // If the rest holds another part of the same field, all parts are decoded together.
     if (rest.schema === undefined) return { ...rest, schema };
   }
   return FileDescriptor.decode(bytes, origin);
@@ -286,7 +286,11 @@ async function readChecksums(
   const { byteOffset } = range;
   const rest = { byteOffset, length: tail.fileSize - byteOffset };
   if (rest.length !== metadataBytes + columnTable.length + globalTable.length + DATA_FILE_FOOTER_BYTES) {
-    throw new CorruptFileError(path, byteOffset, "the descriptor is not followed by the metadata alone");
+    throw new CorruptFileError(
+      path,
+      byteOffset,
+      "there are other bytes than the metadata after the descriptor",
+    );
   }
   return decodeChecksums(descriptor, range, await tail.get(rest), columnCount, path);
 }

@@ -132,7 +132,7 @@ export function assembleColumn(
     }
     if (node.layout.kind === "list") {
       const validity = validityOf(node, levels, length);
-      // There is one list around the values then, and one per row.
+      // If `rowStarts` is set, each row is one list, and no other lists are around the values.
       const offsets = rowStarts ?? listOffsets(node, nodes[index + 1], levels, eventCount, length, origin);
       const items = build(index + 1, offsets[length]);
       return {

@@ -207,7 +207,10 @@ function openLists(
   events.closed = emptyMark;
 }
 
-/** Handles lists in order whose items follow one another. Does nothing, and returns false, for others. */
+/**
+ * Handles lists that are in order and whose items are consecutive. Does nothing, and returns false, for
+ * others.
+ */
 function openAdjoining(
   events: Events,
   offsets: Int32Array,

@@ -56,7 +56,7 @@ export function planChecks(checks: PageChecks, wanted: RangeList): CheckedRead |
       end = check.endOfBlock(end);
     }
     const last = count - 1;
-    // Reading a gap of one block along costs less here than a copy without it.
+    // Reading a gap of one block along with its neighbours costs less than a copy that leaves it out.
     const adjoins =
       check !== null && check === lastCheck && start >= starts[last] && start <= ends[last] + BLOCK_BYTES;
     if (adjoins) {

@@ -107,7 +107,7 @@ const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
 
 /**
  * Encodes `rowCount` rows as one page, or as several if lists are null or empty so often that one page cannot
- * hold them. A page of many megabytes takes some steps.
+ * hold them. A page of many megabytes is encoded in several steps.
  * @param layout a spine: one leaf and the lists and structs around it
  * @param columns the rows, in one or more columns of the same layout
  * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls if the

@@ -1,4 +1,4 @@
-/** Has threads decode large pages of texts. Pure, as their encoding (../writing/pageEncoding). */
+/** Decodes large pages of texts in threads. Pure, like the encoding of pages (../writing/pageEncoding). */
 
 import type { Column, Layout } from "../../arrow/columns/column.js";
 import { leafOf } from "../../arrow/columns/spine.js";
@@ -41,9 +41,9 @@ export const byteCountOf = (buffers: readonly Uint8Array[]): number =>
   buffers.reduce((sum, { byteLength }) => sum + byteLength, 0);
 
 /**
- * Has a thread decode a page.
+ * Decodes a page in a thread.
  * @param column layout of the decoded values
- * @returns null if a thread does not pay: the caller decodes the page
+ * @returns null if a thread would not be faster; the caller then decodes the page
  */
 export function decodeInThread(
   pool: WorkerPool,

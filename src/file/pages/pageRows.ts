@@ -47,13 +47,13 @@ import {
 } from "./pageSlice.js";
 
 /**
- * Maximum size of a page that is gathered like a slice if few of its rows are wanted: without waiting if a
- * cache has the bytes.
+ * Maximum size of a page that is read like a slice if few of its rows are wanted. Such a read does not wait
+ * if the system's cache has the bytes.
  */
 const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
 /**
- * Maximum size of whole pages that are gathered into reused memory. Copying so many bytes takes about as long
- * as a call on the thread pool.
+ * Maximum size of whole pages that are gathered into reused memory. Copying that many bytes takes about as
+ * long as a call on the thread pool.
  */
 const MAX_AT_ONCE_BYTES = 1024 * 1024;
 /** Index of the buffer of a mini-block page with the chunks. */
@@ -73,8 +73,8 @@ interface RowsRequest {
  *
  * - `own`: memory of their own.
  * - `untilUsed`: lent memory that goes back when `use` has returned. `use` decodes the rows, and copies the
- *   wanted ones if more were read. Buffers that decoded values may be views of have memory of their own all
- *   the same.
+ *   wanted ones if more were read. A buffer always has memory of its own if decoded values may be views of
+ *   it.
  * - An arena: its memory if all rows of a page are wanted, else memory of their own. The caller releases the
  *   arena.
  */
@@ -140,7 +140,9 @@ export async function readPageRows<T>(
   });
 }
 
-/** True if no column outlives the bytes of its page: it ends with the rows of the page or is a copy. */
+/**
+ * True if no column needs the bytes of its page longer than the rows of the page last, because it is a copy.
+ */
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.fullZip !== undefined || layout.miniBlock !== undefined;
 
@@ -149,8 +151,8 @@ export const endsWithDecoding = ({ layout }: Pick<DataPage, "layout">): boolean 
   layout.fullZip?.bitsPerOffset !== undefined || layout.miniBlock !== undefined;
 
 /**
- * Returns a whole page of a file in memory. Copies it if others share the file and decoded values may be
- * views, which callers may get.
+ * Returns a whole page of a file in memory. Copies the page if other readers share the file's memory and
+ * callers may get decoded values that are views.
  */
 function pageOf(
   file: DataFileMetadata,
@@ -258,7 +260,7 @@ async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<U
 }
 
 /**
- * True for pages of which all rows are wanted, and for large ones that are read whole. They come together,
+ * True for pages whose rows are all wanted, and for large pages that are read whole. They come together,
  * neighbouring ones in one read.
  */
 function isReadAhead({ slice, page, request }: RequestPlan): boolean {

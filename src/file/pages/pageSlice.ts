@@ -257,7 +257,7 @@ function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList, va
 /**
  * Reads the chunk words of a mini-block page, and the repetition index if it has lists.
  * @param located the page's buffers that {@link sliceable} names; the map keeps views of them
- * @throws CorruptFileError if chunks leave the page's data or do not hold exactly its rows
+ * @throws CorruptFileError if chunks lie outside the page's data, or do not hold exactly its rows
  */
 export function mapChunks(
   { bufferRanges: [, data], rowCount, valuesPerRow = 1 }: SlicedPage,
@@ -381,7 +381,7 @@ function boundsOfRows({ valueStarts, offsets }: ChunkMap, valuesPerRow: number, 
   return bounds.subarray(0, 2 * runs);
 }
 
-/** Returns the runs of chunks that hold rows of lists, as {@link boundsOfRows}. */
+/** Returns the runs of chunks that hold rows of lists, in the form of {@link boundsOfRows}. */
 function boundsOfLists({ offsets }: ChunkMap, { before, isWithin }: RowEnds, rows: RowRuns): Uint32Array {
   const bounds = new Uint32Array(2 * rows.starts.length);
   let runs = 0;

@@ -64,7 +64,8 @@ export class PageWindows {
   }
 
   /**
-   * Returns rows, relative to the first one that was read of the page. The column ends with the next call.
+   * Returns rows, relative to the first one that was read of the page. The column is valid until the next
+   * call.
    * @throws CorruptFileError
    */
   rows(start: number, end: number): Column {

@@ -19,7 +19,7 @@ import { ChunkWalk } from "./chunkWalk.js";
 import { type PickedPage, pickEvents } from "./pickEvents.js";
 import { FixedPicker, type ValuePicker, VariablePicker } from "./valuePickers.js";
 
-/** Part of a page's rows from which decoding all of them takes no longer. */
+/** Fraction of a page's rows above which decoding all rows is as fast as picking. */
 const MOST = 0.25;
 /** Maximum values of a page of lists: positions have 32 bits. */
 const MAXIMUM_PLACES = 2 ** 32;

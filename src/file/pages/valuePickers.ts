@@ -40,7 +40,7 @@ export interface ValuePicker {
 
 // ------------------------------------------------------------------------------------------- fixed width
 
-/** Part of a bit-packed unit's values from which unpacking all of them takes no longer. */
+/** Fraction of a bit-packed unit's values above which unpacking all of them is as fast as picking. */
 const MOST_PICKED = 1 / 16;
 
 /** Values of a whole number of bytes, or of one bit. */

@@ -284,7 +284,7 @@ export function encodeConstant(value: Uint8Array, layout: LeafLayout, levels: Pa
   if (layout.kind === "variable")
     return constantPage(levels, {}, [[encodeScalar(value, layout)], ...streams]);
   if (value.length <= MAXIMUM_INLINE_BYTES) {
-    // A copy: the description is written last, when the memory of the rows may have gone back.
+    // A copy: the description is written last, when the memory of the rows may be in use again.
     return constantPage(levels, { inlineValue: value.slice() }, streams);
   }
   return constantPage(levels, {}, [[encodeFixedScalar(value)], ...streams]);

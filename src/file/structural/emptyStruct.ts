@@ -39,7 +39,7 @@ function checkValid(layout: Layout, column: Column, nullable: boolean, path: str
       throw new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
     }
     throw new UnsupportedError(
-      `column ${path} holds nulls where there is nothing but a struct without members; no version of data files stores them`,
+      `column ${path} holds null structs that have no members, which no version of data files can store`,
     );
   }
   if (isEmptyStruct(layout)) return;

@@ -35,7 +35,9 @@ export const WIDE_VALUE_BYTES = 128;
 /** Bytes of values in a chunk. In 2.1 a whole chunk must stay within 32 KiB. */
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
 const RUN_CHUNK_VALUES = 4096;
-/** Share of a page that an encoding must save. With a tenth, other pages were over a tenth larger. */
+/**
+ * Share of a page that an encoding must save. A limit of a tenth made some pages more than a tenth larger.
+ */
 const WORTHWHILE_SAVING = 0.08;
 /** Units of 1024 values sampled to estimate the savings of encodings. */
 const SAMPLE_UNITS = 16;

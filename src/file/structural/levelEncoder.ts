@@ -14,7 +14,7 @@ import {
 import { describeRle, MAXIMUM_RUN, RleBlock } from "../compression/rle.js";
 import type { StructuralVersion } from "../container/page.js";
 
-/** Maximum events of a chunk, and maximum bytes of each kind of levels: numbers in 16 bits. */
+/** Maximum events of a chunk, and maximum bytes of each kind of levels: both numbers have 16 bits. */
 export const MAXIMUM_CHUNK_LEVELS = 65_535;
 
 /** Encodes levels to bytes, a range at a time. */

@@ -2,8 +2,7 @@
  * Bytes of a single value of fixed width: a number as it is, a boolean in a byte. A fixed-size list with null
  * items starts with one bitmap per such list layer, outermost first, each padded to whole bytes. If all items
  * of a list layer are null, a constant without a value stands for them, and they take no bytes. If it stands
- * for the values themselves and no level says otherwise, the values are null, too, as they are to the
- * reference.
+ * for the values themselves and no level says otherwise, the values are null, too, as in the reference.
  */
 
 import type {

@@ -97,7 +97,7 @@ export function decodeDictionaryColumn(
 
 function checkItemCount(itemCount: number, page: PageBuffers): void {
   const byteCount = page.buffers.reduce((sum, buffer) => sum + buffer.length, 0);
-  // An item takes at least a bit in all encodings except those that state one thing for all items.
+  // An item takes at least a bit in all encodings, except those that store one value for all items.
   if (itemCount > (byteCount + 64) * 8) {
     throw corruptPage(page.origin, `dictionary of ${itemCount} items in a page of ${byteCount} bytes`);
   }

@@ -266,7 +266,7 @@ function encodeDictionaryColumn(column: DictionaryColumn, page: PageBufferList):
     if (nullItem === dictionary.length) items = withNullItem(dictionary);
     if (nullItem >= 2 ** (8 * byteWidth)) {
       throw new UnsupportedError(
-        `a dictionary of ${dictionary.length} values leaves indices of ${byteWidth} bytes no number for null`,
+        `a dictionary of ${dictionary.length} values uses all indices of ${byteWidth} bytes, and none is left for null`,
       );
     }
     values = values.slice();

@@ -146,7 +146,7 @@ interface PageSpan {
 }
 
 /**
- * Returns pages of a column, with the pages inside them.
+ * Returns pages of a column, with the pages of the columns inside its lists.
  * @param take called with the pages in the order they are decoded
  */
 function arraysOf(

@@ -133,9 +133,7 @@ function dataAt([data, uri, ...range]: readonly LeafColumn[], index: number, pat
     );
   }
   if (range.some(has)) {
-    throw new InvalidInputError(
-      `column ${path}: a blob has position and size, which are for those with a uri`,
-    );
+    throw new InvalidInputError(`column ${path}: a blob without a uri has position and size`);
   }
   return valueAt(data, index);
 }

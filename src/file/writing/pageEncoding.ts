@@ -97,7 +97,7 @@ export interface LentOutput extends PageOutput {
 }
 
 /**
- * Has a thread encode rows.
+ * Encodes rows in a thread.
  * @param input of memory that stays as it is until the page is written
  */
 export async function encodeInThread(pool: WorkerPool, input: PageInput): Promise<LentOutput> {

@@ -42,7 +42,7 @@ export function endCopies(waiting: WaitingRows): void {
   if (waiting.copies === null) return;
   waiting.parts.push(waiting.copies.finish());
   waiting.copies = null;
-  // The count batch by batch lacks parts of bytes, and validities of batches without nulls.
+  // The sum over batches omits fractions of bytes, and the validity of batches without nulls.
   waiting.byteCount = valueBytes(waiting.parts);
 }
 

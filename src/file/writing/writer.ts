@@ -2,7 +2,7 @@
  * Writes a data file front to back. Each column gathers rows until they make a page. A page is encoded while
  * the disk writes the one before. Columns cut their pages independently of each other.
  *
- * Pages bound the memory, not the file (waitingRows.ts).
+ * Memory use depends on the size of a page, not of the file (waitingRows.ts).
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -101,7 +101,7 @@ interface EncodingPage {
   isEncoded: boolean;
   /** Bytes of its values. */
   readonly byteCount: number;
-  /** Holds copies of its rows; null if there are none. */
+  /** Memory of copied rows of the page; null if no rows were copied. */
   readonly copies: Arena | null;
 }
 
@@ -166,7 +166,8 @@ export class DataFileWriter {
    * Appends rows. Nobody may write into the columns' memory until the file is finished, unless they are
    * transient.
    * @param columns one per column of the file, each `rowCount` long
-   * @param isTransient true if the columns end when this call ends; they have no blobs and no dictionaries
+   * @param isTransient true if the columns are valid only during this call; they have no blobs and no
+   *   dictionaries
    */
   async write(columns: readonly Column[], rowCount: number, isTransient = false): Promise<void> {
     if (rowCount === 0) return;
@@ -186,7 +187,7 @@ export class DataFileWriter {
       const { blobs, path } = this.#columns[index];
       if (isTransient) {
         if (blobs !== undefined || !isGatherable(incoming)) {
-          throw new InternalError(`column ${path} has blobs or a dictionary that are good for a while only`);
+          throw new InternalError(`column ${path} is transient, but has blobs or a dictionary`);
         }
         this.#copy(index, incoming);
         if (this.#arePage(this.#waiting[index])) await this.#writePages(index);
@@ -268,7 +269,7 @@ export class DataFileWriter {
   async addGlobalBuffer(bytes: Uint8Array): Promise<number> {
     if (this.#columns.some(({ blobs }) => blobs !== undefined)) {
       throw new InternalError(
-        "a global buffer for a file with blobs, which has their checksums in its place",
+        "a file with blobs cannot have further global buffers: the checksums of the blobs take their place",
       );
     }
     this.#globalBuffers.push(this.#appendBuffer([bytes]));
@@ -430,7 +431,7 @@ export class DataFileWriter {
       // Few values take less time than a look at the clock.
       const output = byteCount < IN_STEPS_BYTES ? runSync(steps) : await runAsync(steps);
       if (this.#encoding.length === 0) return this.#append(index, output, copies);
-      // After the pages that threads encode.
+      // It is appended after the pages that threads still encode.
       this.#encoding.push({ index, output, isEncoded: true, byteCount, copies });
     }
     this.#noteInThreads();
@@ -457,7 +458,7 @@ export class DataFileWriter {
     while (this.#encoding.length > left) await this.#appendFirst();
   }
 
-  /** Appends the pages that need not wait, for a thread or for the disk. */
+  /** Appends the first pages that are encoded, while the disk writes nothing. */
   async #appendEncoded(): Promise<void> {
     while (this.#encoding[0]?.isEncoded === true && !this.#file.isWriting) await this.#appendFirst();
   }

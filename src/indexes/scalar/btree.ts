@@ -156,7 +156,10 @@ class LookupRows {
   }
 }
 
-/** Returns the offsets in a batch of each page's row `which`. @param start number of rows before the batch */
+/**
+ * Returns the offsets, in a batch, of row number `which` of each page. @param start number of rows before the
+ * batch
+ */
 function rowsOfPages(start: number, rowCount: number, which: number): Uint32Array {
   const rows: number[] = [];
   const page = Math.ceil((start - which) / PAGE_ROWS);

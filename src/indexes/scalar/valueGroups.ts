@@ -120,7 +120,10 @@ async function* groups(
   yield takeGroups(0);
 }
 
-/** Returns the rows that begin a new value. @param previous ends with the value before; null if none */
+/**
+ * Returns the rows that begin a new value. @param previous column that ends with the value before; null if
+ * none
+ */
 function runStarts(type: LogicalType, previous: Column | null, values: Column): Uint32Array {
   const ordered = orderedValues(type, values);
   const starts = new Uint32Array(values.length);

@@ -226,14 +226,14 @@ export class PostingList implements SearchedPart {
   /** Returns the list index of a document with a bit, which is also its index in views. */
   listIndexOf(document: number): number {
     const [bits, wordFirsts] = [this.#bits, this.#wordFirsts];
-    if (bits === null || wordFirsts === null) throw new InternalError("the list has no bits yet");
+    if (bits === null || wordFirsts === null) throw new InternalError("the posting list has no bits yet");
     const word = document >>> 5;
     return wordFirsts[word] + countSetBits(bits[word] & ((1 << (document & 31)) - 1));
   }
 
   /** Returns the frequency at a list index. */
   frequencyAt(listIndex: number): number {
-    if (this.#kept === null) throw new InternalError("the list does not keep its documents");
+    if (this.#kept === null) throw new InternalError("the posting list does not keep its unpacked documents");
     return this.#kept.frequencies[listIndex];
   }
 
@@ -309,7 +309,7 @@ export class PostingList implements SearchedPart {
 
   #unpackPositions(block: number, frequencies: Uint32Array): Uint32Array {
     const { positions } = this.source;
-    if (positions === null) throw new InternalError("the list was read without positions");
+    if (positions === null) throw new InternalError("the posting list was read without positions");
     return positions.ofBlock(block, block * this.blockSize, frequencies);
   }
 

@@ -129,7 +129,7 @@ export class TokenCursor {
     return lowImpact(score, this.#factor);
   }
 
-  /** Returns the impacts of a block; null if they are not kept, or `low` excludes none. */
+  /** Returns the impacts of a block; null if they are not kept, or if no impact can be below `low`. */
   impacts(block: number, low: number): Uint8Array | null {
     return low < 0 ? null : this.#list.impacts(block, this.#terms);
   }
@@ -145,7 +145,9 @@ export class TokenCursor {
     return this.#bits;
   }
 
-  /** Adds scores to documents of the window. @param least score that documents without other tokens need */
+  /**
+   * Adds scores to documents of the window. @param least minimum score of documents that have no other token
+   */
   addAll(window: WindowScores, least: number): void {
     const { start, end, scores, touched } = window;
     const low = this.lowImpact(least);

@@ -39,7 +39,7 @@ const REST = POSITIONS + NUMBER_BYTES;
 const FIRST_SLOT = REST + REST_BYTES;
 const PAGES = Math.ceil((FIRST_SLOT + WORD_SLOTS * WORD_SLOT_BYTES) / 65_536);
 
-/** The table has no longer words. */
+/** Maximum number of bytes of a word in the table. */
 const MAX_WORD_BYTES = 255;
 const FREE = 0;
 const NO_TOKEN = 1;

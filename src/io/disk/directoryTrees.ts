@@ -27,8 +27,8 @@ const MAX_RUN_MS = 0.4;
  * Removes a directory and all below it, or a file. Does nothing if the path does not exist. Removes a link
  * itself and never its target.
  *
- * Somebody may replace a directory by a link at any time. Before its entries are removed, each directory must
- * therefore have the path without links that its name implies (confinement.ts).
+ * Another program may replace a directory by a link at any time. Before it removes the entries of a
+ * directory, this function therefore checks the directory's real path (confinement.ts).
  */
 export async function removeTree(confinement: Confinement, directory: string): Promise<void> {
   try {
@@ -113,7 +113,7 @@ function removeTreeUntil(confinement: Confinement, directory: string, real: stri
   return true;
 }
 
-/** Removes an entry on the thread pool. An entry that another process removed first does not fail it. */
+/** Removes an entry on the thread pool. If another process removed an entry first, that is not a failure. */
 async function removeTreeOnPool(confinement: Confinement, entryPath: string): Promise<void> {
   const name = path.basename(entryPath);
   const step = async (alias: string, parent: string): Promise<string | null> => {

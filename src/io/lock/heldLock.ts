@@ -147,8 +147,8 @@ export class HeldLock implements LockLease {
     try {
       await this.#release();
     } catch {
-      // The work under the lock is already decided. Another process releases a lost lock (ERELEASED,
-      // ENOTACQUIRED). A lock that could not be removed is not renewed any more and goes stale.
+      // The work under the lock has already succeeded or failed. Another process releases a lost lock
+      // (ERELEASED, ENOTACQUIRED). A lock that could not be removed is not renewed any more and goes stale.
       this.#lost = true;
     }
   }
@@ -276,9 +276,12 @@ export class HeldLock implements LockLease {
 
 /** Returns the error that proper-lockfile expects if the directory already exists. */
 const heldByAnother = (): Error =>
-  Object.assign(new Error("the lock is another's by now"), { code: "EEXIST" });
+  Object.assign(new Error("another process holds the lock"), { code: "EEXIST" });
 
-/** Passes a promise's outcome to a callback. The callback's own error is not the call's failure. */
+/**
+ * Passes a promise's outcome to a callback. An error that the callback throws must not count as a failure of
+ * the call.
+ */
 function answer<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
   call.then(
     (value) => done(null, value),

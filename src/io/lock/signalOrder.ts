@@ -8,7 +8,7 @@
  *
  * Node removes a listener of `process.once` before it calls that listener. If the program has added such a
  * listener before its first lock, signal-exit runs after it, finds no other listener, and ends the process
- * while the program still cleans up. Running first, signal-exit sees it.
+ * while the program still cleans up. If signal-exit runs first, it sees that listener.
  *
  * Importing this module records the existing listeners. The package must be imported after it.
  */

@@ -19,7 +19,7 @@ export interface Weighed<V> {
   readonly weight: number;
 }
 
-/** Maximum entries that stay on because of a use, per call: no call takes long. */
+/** Maximum number of used entries that a call spares, so that no call takes long. */
 const MAX_CHANCES = 256;
 
 interface Entry<V> extends Weighed<V> {

@@ -30,7 +30,7 @@ export class MemoryPool<Memory extends ArrayBufferLike> implements Lender<Memory
 
   lend(byteLength: number): Uint8Array<Memory> {
     let best = -1;
-    // From the last on: memory that came back just now is still in the processor's caches.
+    // Begin with the last piece: memory that was returned last is still in the processor's caches.
     for (let index = this.#free.length - 1; index >= 0; index--) {
       const size = this.#free[index].byteLength;
       if (size >= byteLength && (best < 0 || size < this.#free[best].byteLength)) best = index;

@@ -17,7 +17,7 @@ export const createTableBranch: OperationBody<"createTableBranch"> = async (cont
   const version = optionalVersion(request.fromVersion, "fromVersion");
   const fromTag = optionalString(request.fromTag, "fromTag");
   if (fromTag !== undefined && (fromBranch !== undefined || version !== undefined)) {
-    throw new InvalidInputError("fromTag: excludes fromBranch and fromVersion");
+    throw new InvalidInputError("fromTag: cannot be given together with fromBranch or fromVersion");
   }
   if (fromTag !== undefined) checkTagName(fromTag);
   const id = requireTableId(request.id);

@@ -224,7 +224,7 @@ export function checkVectorSettings(
   }
   if (kind.name === "IVF_RQ" && dimension % 8 !== 0) {
     throw new InvalidInputError(
-      `column: vectors of an IVF_RQ index have a multiple of 8 values, not ${dimension}`,
+      `column: vectors of an IVF_RQ index must have a multiple of 8 values, not ${dimension}`,
     );
   }
 }

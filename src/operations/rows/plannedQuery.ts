@@ -188,7 +188,10 @@ function readRerank(value: unknown, isHybrid: boolean): Rerank | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "function")
     throw new InvalidInputError(`rerank: must be a function, not ${shortly(value)}`);
-  if (!isHybrid) throw new InvalidInputError("rerank: goes with a search by vector and text at once");
+  if (!isHybrid)
+    throw new InvalidInputError(
+      "rerank: goes with a search by vector and text at once; give vector and fullTextQuery",
+    );
   return checkedRerank(value as Parameters<typeof checkedRerank>[0]);
 }
 

@@ -221,7 +221,7 @@ class Reader {
     const columns = this.#columns(columnList(member(multiMatch, "columns")));
     const boosts = member(multiMatch, "boost") ?? member(multiMatch, "boosts") ?? columns.map(() => 1);
     if (!Array.isArray(boosts) || boosts.length !== columns.length) {
-      throw new InvalidInputError(`${LABEL}: boosts must be as many as columns`);
+      throw new InvalidInputError(`${LABEL}: boosts must have one number for each column`);
     }
     const terms = requireString(member(multiMatch, "query"), `${LABEL}: query`);
     const queries = columns.map((column, position) =>

@@ -22,7 +22,7 @@ export function readVectorSearch(request: QueryTableRequest): RequestedSearch | 
   const minimum = optionalCount(request.minimumNprobes, "minimumNprobes", 1);
   const maximum = optionalCount(request.maximumNprobes, "maximumNprobes");
   if (nprobes !== undefined && (minimum !== undefined || maximum !== undefined)) {
-    throw new InvalidInputError("nprobes: excludes minimumNprobes and maximumNprobes");
+    throw new InvalidInputError("nprobes: cannot be given together with minimumNprobes or maximumNprobes");
   }
   if (minimum !== undefined && maximum !== undefined && maximum !== 0 && maximum < minimum) {
     throw new InvalidInputError(

@@ -49,7 +49,8 @@ function checkedColumn(
     const type = typeFromJson(column.dataType, name);
     return { name, type, metadata: new Map(Object.entries(metadata ?? {})) };
   }
-  if (metadata !== undefined) throw new InvalidInputError(`${member}.metadata: goes with dataType only`);
+  if (metadata !== undefined)
+    throw new InvalidInputError(`${member}.metadata: is allowed only with dataType`);
   if (rule === "expression")
     return { name, expression: requireString(column.expression, `${member}.expression`) };
   if (rule === "computed") return { name, computed: requireString(column.computed, `${member}.computed`) };

@@ -129,7 +129,7 @@ async function authorizedOperations(request: BatchCommitTablesRequest, access: A
   const pinned = operations.map((operation): Readonly<Record<string, PinnedPart<object>>> => {
     const kinds = KINDS.filter((kind) => operation[kind] !== undefined && operation[kind] !== null);
     if (kinds.length !== 1) {
-      throw new InvalidInputError(`operations: each has exactly one of ${KINDS.join(", ")}`);
+      throw new InvalidInputError(`operations: each must have exactly one of ${KINDS.join(", ")}`);
     }
     const [kind] = kinds;
     const [part] = pinParts([operation[kind] as { id?: unknown }], `operations.${kind}`, (each) => each.id);

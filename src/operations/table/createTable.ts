@@ -1,7 +1,7 @@
 /**
- * CreateTable: creates a table from rows. In the root, the catalog row precedes the first version, which
- * decides. In a child namespace, the row comes last and decides, so that a failed creation leaves nothing
- * visible.
+ * CreateTable: creates a table from rows. In the root, the catalog row comes first and the first version is
+ * the commit point. In a child namespace, the row comes last and is the commit point, so a failed creation
+ * leaves nothing visible.
  */
 
 import { claimLocation, type PlannedLocation, planLocation } from "../../catalog/locations/placement.js";

@@ -51,7 +51,7 @@ export class ColumnReads {
       : [...this.#fields, ...this.#unshared(this.searchColumns)];
   }
 
-  /** Returns the columns that no column of the table hides by its name. */
+  /** Returns the columns whose name no column of the table has. */
   #unshared<Each extends TypedField>(columns: readonly Each[]): readonly Each[] {
     return columns.filter(({ name }) => this.#find(this.#fields, name) === undefined);
   }

@@ -15,7 +15,8 @@ export interface FragmentSource extends PageSource {
   /**
    * Returns the metadata of a data file of a fragment.
    * @param isScanned true if most of the file will be read
-   * @param arena may hold the content of a small file; its owner must not use the metadata after its release
+   * @param arena may hold the content of a small file; once its owner releases it, the metadata must not be
+   *   used
    */
   openDataFile(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   /** Absolute path of a file that a manifest names. */

@@ -90,7 +90,7 @@ export function* selectColumns(
   };
 }
 
-/** Resolves paths like {@link selectColumns}, but without steps: the selection computes nothing. */
+/** Resolves paths like {@link selectColumns}, but in one step: the selection computes nothing. */
 export const resolveProjection = (
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,

@@ -27,7 +27,7 @@ const MIN_EXPRESSION_ROWS = 1024;
 /** Rows of a batch times parts of the expression: work between two turns of the event loop. */
 const EXPRESSION_WORK = 2 ** 22;
 
-/** Rows of a batch times operands of a call that makes texts or lists, which are all made at once. */
+/** Rows of a batch times operands of a call that makes texts or lists: all of them are in memory at once. */
 const WIDE_WORK = 2 ** 17;
 
 /** Returns the rows of a batch for an expression: fewer if it has many parts. */
@@ -106,7 +106,10 @@ export interface FilterRequest
   readonly filter: Filter;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
-  /** Called per batch with the rows read, or that would be read without an index; maybe a fraction. */
+  /**
+   * Called per batch with the number of rows that were read, or that a scan without an index would read. It
+   * may be a fraction.
+   */
   readonly onSeen?: (rowCount: number) => void;
 }
 

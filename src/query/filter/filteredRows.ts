@@ -30,13 +30,17 @@ import { type FilterRequest, type SelectedBatch, selectedBatches } from "./filte
 
 /** Maximum rows of a batch of all rows of a fragment. */
 const DENSE_ROWS = 65_536;
-/** Minimum part of the rows that must be selected for reading all of them. */
+/** Fraction of selected rows from which on all rows are read. */
 const DENSE_PART = 1 / 8;
-/** Maximum bytes per fragment that values of the filter's columns are kept for; more are read again. */
+/**
+ * Maximum bytes of kept values of the filter's columns per fragment; above it, these columns are read again.
+ */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const KEPT = "values of the filter's columns";
-/** Prefix for the memory uses of reading rows, which stand beside those of the filter's columns. */
+/**
+ * Prefix for the names of the memory uses of reading rows: reading the filter's columns has the same uses.
+ */
 const OF_ROWS = "rows: ";
 
 type RowsRequest = ScanRequest & FilterRequest;
@@ -221,7 +225,7 @@ class KeptValues {
       return;
     }
     for (const [index, output] of this.#outputs.entries()) {
-      // The dictionary of a page ends with the batch.
+      // The dictionary of a page is valid only as long as the batch.
       const taken = plainColumn(takeColumn(columns[output], rows));
       this.#parts[index].push(taken);
       this.#bytes += columnBytes(taken);

@@ -14,18 +14,18 @@ import type { SystemColumn } from "../columns/systemColumns.js";
 import { type Predicate, type PredicateTest, queriesOf, testsOf } from "./predicates.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";
 
-/** Row of a column that a scan reads and compares. */
+/** Cost of a row in one column that a scan reads and compares. */
 const SCANNED_FIXED = 5;
 const SCANNED_VARIABLE = 15;
-/** Row whose columns are read by address. */
+/** Cost of reading the columns of a row by its address. */
 const TAKEN_ROW = 400;
-/** Row of an answer. */
+/** Cost of a row in the answer of an index. */
 const FOUND_ROW = 25;
-/** Byte of an index file. */
+/** Cost of reading a byte of an index file. */
 const INDEX_BYTE = 0.3;
-/** Search of one segment. */
+/** Cost of searching one segment. */
 const ASKED_SEGMENT = 20_000;
-/** Fragment whose files are opened. */
+/** Cost of opening the files of a fragment. */
 const OPENED_FRAGMENT = 50_000;
 /** Minimum number of rows that a scan reads before a limit ends it. */
 const SCANNED_AT_LEAST = 65_536;

@@ -1,4 +1,4 @@
-/** Tells cheaply, by the first key alone, which rows may come before the last wanted row: hardly any. */
+/** Tells cheaply, by the first key alone, which few rows may come before the last wanted row. */
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid, shiftBits } from "../../arrow/columns/validity.js";

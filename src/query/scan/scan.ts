@@ -170,7 +170,7 @@ export async function* takenBatches(
   }
 }
 
-/** Yields the rows of a fragment at given physical offsets, ascending, which the batches all have. */
+/** Yields the rows of a fragment at ascending physical offsets. The batches must contain all of them. */
 export async function* pickScanned(
   batches: AsyncIterable<ScannedRows>,
   wanted: Uint32Array,
@@ -192,14 +192,20 @@ export async function* pickScanned(
   }
 }
 
-/** True if all rows of a gapless batch are wanted: its ends are then as far apart in `wanted`. */
+/**
+ * True if all rows of a gapless batch are wanted: then its first and last row are `rowCount - 1` apart in
+ * `wanted`.
+ */
 const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Uint32Array, next: number) =>
   picked === null &&
   rowCount > 0 &&
   wanted[next] === start &&
   wanted[next + rowCount - 1] === start + rowCount - 1;
 
-/** Returns the rows of a batch whose physical offsets are in `wanted`, which ascends, from `next` on. */
+/**
+ * Returns the rows of a batch whose physical offsets are in the ascending list `wanted`, from index `next`
+ * on.
+ */
 function rowsAt(places: RowPlaces, rowCount: number, wanted: Uint32Array, next: number): Uint32Array {
   const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));
   let count = 0;

@@ -116,7 +116,7 @@ function probesOf(
 }
 
 /**
- * Returns the nearest candidates by exact distance. Vectors for several queries share reads.
+ * Returns the nearest candidates by exact distance. A candidate of several queries is read once.
  * @param wanted number of candidates to compare, plus ties
  * @param most maximum number of rows to keep
  */

@@ -116,7 +116,7 @@ function principalOf(
   return { subject: subjectOf(payload), method: "bearer", claims: payload };
 }
 
-/** True if a token is for calls. Other tokens describe a person or an event. */
+/** True if a token authorises calls. Other tokens describe a person or an event. */
 function isAccessToken(typ: unknown, payload: JWTPayload, tokenType: string | undefined): boolean {
   const type = typeof typ === "string" ? mediaType(typ) : typ;
   if (tokenType !== undefined) return type === mediaType(tokenType);

@@ -68,7 +68,7 @@ export function isRemoteClient(headers: Headers, url: URL): boolean {
   return delimiter === null || (agent !== "" && delimiter !== "$");
 }
 
-/** Errors that become 400: the client recognises them by that status, or misinterprets their own. */
+/** Errors that are sent with status 400, because the client expects it or misinterprets their own status. */
 const ARE_400 = [
   ...[TableAlreadyExistsError, TableTagAlreadyExistsError],
   ...[TableColumnNotFoundError, TableTagNotFoundError],

@@ -195,7 +195,10 @@ function checkMembers(value: unknown): void {
   }
 }
 
-/** Joins the pieces into one array. A kept piece could be one byte in a view of a large buffer. */
+/**
+ * Joins the pieces into one array. It copies each piece, because a piece of one byte may be a view of a large
+ * buffer.
+ */
 async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): Promise<Uint8Array> {
   let bytes = new Uint8Array(0);
   let length = 0;

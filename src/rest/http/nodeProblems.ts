@@ -22,7 +22,8 @@ interface ClientError extends Error {
 /**
  * Makes a Node server answer with problems when it has no request to pass on. Events with other listeners,
  * now or later, are left to those. `toNodeListener` calls this function on the first request if it is the
- * server's only listener. Call it yourself to cover the time before, and with frameworks.
+ * server's only listener. Call it yourself to cover errors before the first request, or if a framework adds
+ * listeners.
  *
  *     attachProblemAnswers(createServer(toNodeListener(handler))).listen(8080, "127.0.0.1");
  *

@@ -87,7 +87,7 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
   });
 }
 
-/** Yields the batches, of which the first is already read. */
+/** Yields the batches; the first one is already read. */
 async function* startingWith(
   first: IteratorResult<RecordBatch>,
   rest: AsyncIterator<RecordBatch>,

@@ -66,7 +66,7 @@ export const GET = ["GET"] as const;
 export const POST_OR_GET = ["POST", "GET"] as const;
 const emptyAnswer = z.object({});
 
-/** Returns a route with the operation's members, which come in the query if rows are the body. */
+/** Returns a route with the operation's members. They come in the query string if the body holds rows. */
 export function route(
   operation: OperationName,
   path: string,

@@ -157,8 +157,8 @@ export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string):
 }
 
 /**
- * Like {@link decodeRowIds}, for new rows of a transaction. Only the first of them may have ids: those that
- * were moved. The commit assigns ids to the others.
+ * Like {@link decodeRowIds}, for new rows of a transaction. Moved rows come first and have ids. The commit
+ * assigns ids to the other rows.
  */
 export function decodeLeadingRowIds(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
   const { segments } = RowIdSequence.decode(bytes, { path, byteOffset: 0 });

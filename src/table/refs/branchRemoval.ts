@@ -3,9 +3,10 @@
  *
  *     check that nothing refers to it ─ remove the ref ─ remove its directories
  *
- * Removing the ref decides. Directories that remain after a crash belong to nobody. The parts of a branch's
- * name are nested directories, and other branches may lie in them. Directories that become empty are removed
- * as well. If other branches lie in a directory, only the branch's own parts are removed.
+ * Once the ref is removed, the branch is deleted. Directories that remain after a crash belong to nobody. The
+ * parts of a branch's name are nested directories, and other branches may lie in them. Directories that
+ * become empty are removed as well. If other branches lie in a directory, only the branch's own parts are
+ * removed.
  */
 
 import { InternalError, InvalidInputError, TableBranchNotFoundError } from "../../errors.js";
@@ -74,8 +75,8 @@ export function deleteBranch(
       try {
         if (!(await removal.takeOut(branchRefPath(table.mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(table.mainRoot));
-        // The deletion is already decided. Remaining directories are harmless, but the caller must learn
-        // of them.
+        // The branch is already deleted. Remaining directories are harmless, but the caller must learn of
+        // them.
         const failures: unknown[] = [];
         for (const directory of directories) {
           release(directory);

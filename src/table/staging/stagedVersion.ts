@@ -118,7 +118,7 @@ export async function planPublication(
   const scheme = staged.scheme ?? latest?.scheme ?? "V2";
   if (latest !== null && scheme !== latest.scheme) {
     throw new InvalidInputError(
-      `namingScheme: the table's manifests use scheme ${latest.scheme}; one of ${scheme} would make it unreadable`,
+      `namingScheme: the table's manifests use scheme ${latest.scheme}; a manifest of scheme ${scheme} would make the table unreadable`,
     );
   }
   return { latest, scheme };

@@ -1,7 +1,7 @@
 /**
  * Refuses tables that buffer rows before they reach fragments. Such a table has the system index
- * `__lance_mem_wal`. Beside its versions lie rows that replace fragment rows by primary key, and that its
- * queries must return:
+ * `__lance_mem_wal`. Files beside its versions hold rows that replace rows of fragments with the same primary
+ * key. Its queries must return them:
  *
  *     _mem_wal/<shard>/wal/<position>.arrow      rows as they came in
  *     _mem_wal/<shard>/<id>_gen_<number>/        the same rows sorted, as a table of their own

@@ -74,7 +74,7 @@ function refuse(word: bigint, purpose: "read" | "write", path: string): void {
   const bit = foreign.toString(2).length - 1;
   const name = NAMES[bit] ?? "unknown";
   throw new UnsupportedError(
-    `cannot ${purpose} ${path}: feature flag ${1n << BigInt(bit)} (bit ${bit}, ${name})`,
+    `cannot ${purpose} ${path}: feature flag ${1n << BigInt(bit)} (bit ${bit}, ${name}) is not supported by this release`,
   );
 }
 

@@ -114,9 +114,9 @@ export class LatestVersions {
   /**
    * Like {@link findLatestVersion}, for a commit that holds the table's lock. If the directory has not
    * changed since the latest version was found or committed, returns that version without a look at its
-   * manifest, which the commit reads anyway. Skips the look at the next version's manifest too, if that would
-   * show in the directory's times. If the next version exists nevertheless, the commit fails to create it,
-   * and must call {@link findLatestVersion}.
+   * manifest, which the commit reads anyway. Also skips the look for the next version's manifest if the
+   * directory's times would show that file. If the next version exists nevertheless, the commit fails to
+   * create it, and must call {@link findLatestVersion}.
    * @param least a version that certainly exists
    */
   async findForCommit(tableRoot: string, least: number): Promise<LatestVersion | null> {

@@ -11,7 +11,7 @@ import type { TableAt, TableEnvironment } from "./tableAt.js";
 /** Options of the wait for a lock that override the defaults, and if the lock is kept. */
 export type LockWait = Pick<LockOptions, "signal" | "waitMs" | "keep">;
 
-/** Returns the options for a lock of a table, overridden by those of the wait. */
+/** Returns the options for a lock of a table. Options of the wait override them. */
 export const lockOptions = (
   { lock }: Pick<TableEnvironment, "lock">,
   { signal, waitMs, keep }: LockWait,

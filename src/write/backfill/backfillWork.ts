@@ -86,6 +86,6 @@ export async function resolvedAsAsked(
   const resolved = await resolvedOn(base, request, signal);
   if (resolved.meaning === request.meaning) return resolved;
   throw new ConcurrentModificationError(
-    `column ${formatFieldPath([resolved.field.name])}: was declared anew while it was filled; ask for it again`,
+    `column ${formatFieldPath([resolved.field.name])}: was declared anew while it was filled; start the backfill again`,
   );
 }

@@ -1,4 +1,4 @@
-/** Has a cluster compute the values of fragments. It trusts the saved files, not the reports. */
+/** Computes the values of fragments on a cluster. It trusts the saved files, not the reports. */
 
 import { InternalError, ServiceUnavailableError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";

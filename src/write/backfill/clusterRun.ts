@@ -1,5 +1,5 @@
 /**
- * Has an executor run tasks of a backfill once, and passes on its reports. An executor is the host's code,
+ * Runs tasks of a backfill once on an executor, and passes on its reports. An executor is the host's code,
  * and its workers run on other machines: reports may be late, repeated, missing, malformed, or about unknown
  * tasks.
  */
@@ -116,7 +116,7 @@ export async function* runOnCluster(
   } finally {
     isOver = true;
     stopListening();
-    stop.abort(new ServiceUnavailableError(`cluster ${name}: the results are not wanted any more`));
+    stop.abort(new ServiceUnavailableError(`cluster ${name}: the job no longer needs the results`));
     await noLongerThan(STOP_MS, running);
   }
 }

@@ -11,7 +11,7 @@ export interface FilledFile {
 export type BackfillState = {
   /** Version whose rows are filled. */
   readonly version: number;
-  /** By fragment: its id, the file that holds the column or is about to, and the number of filled rows. */
+  /** Id of each fragment, the file that holds its column or will hold it, and the number of filled rows. */
   readonly files: readonly (readonly [fragmentId: number, name: string, rows: number])[];
 };
 

@@ -1,5 +1,5 @@
 /**
- * Computes the values of one fragment. It cuts the rows into tasks, and tasks into batches, of which some run
+ * Computes the values of one fragment. It cuts the rows into tasks, and tasks into batches. Some batches run
  * at a time. Computed values are saved to checkpoint files now and then; rows that earlier runs saved are not
  * computed again.
  */

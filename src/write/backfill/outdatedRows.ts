@@ -4,7 +4,7 @@
  * transactions since the values last fitted:
  *
  *     update of rows, merge       all rows of the new fragments, if it changed an input or moved marked rows
- *     change of columns in place  the rows of the fragments whose files of an input changed
+ *     change of columns in place  all rows of each fragment in which the file of an input changed
  *     compaction                  marks follow the rows; their order stays
  *     restore, branch             the marks of the version that it returns to
  *     new value of the column     unmarks the fragment, unless a backfill of Tiltyard filled its nulls
@@ -167,7 +167,7 @@ class History {
     };
   }
 
-  /** Returns the marks of a version if they follow without the version before it, else null. */
+  /** Returns the marks of a version; null if they depend on the version before it. */
   async #oldFragments(step: Step): Promise<Marks | null> {
     const { open, transaction } = step;
     const { manifest } = open.file;

@@ -93,7 +93,7 @@ export async function resolvedOn(
   if (rigid !== undefined) {
     const name = formatFieldPath([rigid.name]);
     throw new InvalidInputError(
-      `column: ${name} is computed from ${path}, and loses values where that one gets others; make ${name} nullable first`,
+      `column: ${name} is computed from ${path}, so it becomes null in rows in which ${path} changes; make ${name} nullable first`,
     );
   }
   const meaning = JSON.stringify([field.id, typeInWords(field), declaration, how.registered, where]);
@@ -167,7 +167,7 @@ async function bySql(
   const stored = storedComputedField(field.name, computed, label);
   if (!haveSameType(stored, field)) {
     throw new InvalidInputError(
-      `${label}: its values are ${typeInWords(stored)} by now, the column is ${typeInWords(field)}; drop the column and add it again`,
+      `${label}: its values now have type ${typeInWords(stored)}, but the column has type ${typeInWords(field)}; drop the column and add it again`,
     );
   }
   const paths = bound.paths.map((path) => formatFieldPath(path));
@@ -220,7 +220,7 @@ function registeredFor(
   const owner = functionNamed(functions, udfName, `column ${path}`);
   if (udfVersion !== undefined && udfVersion !== owner.version) {
     throw new InvalidInputError(
-      `column ${path}: declared for version ${udfVersion} of function ${udfName}; version ${owner.version} is registered. To go over to that one, set virtual_column.udf_version to ${JSON.stringify(owner.version)} in the metadata of the field (updateFieldMetadata), and fill the column with where: "true"`,
+      `column ${path}: declared for version ${udfVersion} of function ${udfName}; version ${owner.version} is registered. To use that version, set virtual_column.udf_version to ${JSON.stringify(owner.version)} in the metadata of the field (updateFieldMetadata), and fill the column with where: "true"`,
     );
   }
   const declared = inputs.map((input) => formatFieldPath(parseFieldPath(input)));

@@ -98,7 +98,7 @@ export async function commitRowChange<Change extends RowChange>(
   return { committed, transactionId: done.transaction.uuid, change: done.change };
 }
 
-/** A change to commit, with the plan behind it. */
+/** A change to commit, with the plan that it comes from. */
 interface Proposal<Change> extends PlannedChange {
   readonly change: Change;
   readonly marks: DeletionMarks;

@@ -68,7 +68,7 @@ export async function planAddedColumns(
   for (const column of added) {
     checkColumnName(column.name);
     if (taken.has(column.name)) {
-      throw new InvalidInputError(`a column ${formatFieldPath([column.name])} is there already`);
+      throw new InvalidInputError(`column ${formatFieldPath([column.name])} already exists`);
     }
     taken.add(column.name);
     refuseAwaited(column.name, computed);
@@ -146,7 +146,7 @@ async function ruledColumn(
 ): Promise<PlannedColumn> {
   const label = `computed of column ${formatFieldPath([name])}`;
   const bound = await runAsync(bindNewColumn(text, present, label), signal);
-  if (bound === null) throw new InvalidInputError(`${label}: names no column; a constant is an expression`);
+  if (bound === null) throw new InvalidInputError(`${label}: names no column; pass a constant as expression`);
   const field = storedComputedField(name, planComputedColumn(bound, text, present, label), label);
   const inputs = bound.paths.map((path) => formatFieldPath(path));
   const metadata = declarationMetadata({ kind: "sql", expression: text, inputs });

@@ -144,7 +144,7 @@ function replacementOf({ chain, field, path }: FieldAtPath, type: DataType): New
   }
   if (storageOf(field) !== "values" || isPacked(field) || metadata.has(EXTENSION_NAME_KEY)) {
     throw new InvalidInputError(
-      `column ${path} cannot be cast to type ${typeInText(wanted.type)}: its type is an extension of ${typeInText(field.type)}, or its values lie in a way of their own`,
+      `column ${path} cannot be cast to type ${typeInText(wanted.type)}: its type is an extension of ${typeInText(field.type)}, or files store its values in a special form`,
     );
   }
   castBetween(field, wanted, path);

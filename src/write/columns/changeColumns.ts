@@ -369,7 +369,8 @@ function fillWithNulls(
   files: ColumnFiles,
 ): Promise<DataFragment[]> {
   const field = decodeSchema(schema, base.path).find((candidate) => candidate.nullable);
-  if (field === undefined) throw new InternalError("a fragment without values of columns that need some");
+  if (field === undefined)
+    throw new InternalError("a fragment has no values for a column that is not nullable");
   const layout = layoutOf(arrowFieldFromLogical(field, field.name).type, field.name);
   const columns = {
     fields: [field],

@@ -32,7 +32,7 @@ export function planComputedColumn(
   for (const [index, input] of inputs.entries()) {
     if (!holdsBlobs(input)) continue;
     const path = formatFieldPath(expression.paths[index]);
-    throw new UnsupportedError(`${label}: column ${path} holds blobs, which expressions do not have`);
+    throw new UnsupportedError(`${label}: column ${path} holds blobs, which expressions cannot use`);
   }
   const copied = expression.column === null ? null : inputs[0];
   return { kind: "computed", expression, text, inputs, copied };

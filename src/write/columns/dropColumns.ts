@@ -74,7 +74,7 @@ function checkStillThere(base: ManifestFile, fields: readonly TableField[], left
       const stored = new Set(fragment.files.flatMap((file) => file.fields));
       if (!before.some((id) => stored.has(id)) || after.some((id) => stored.has(id))) continue;
       throw new UnsupportedError(
-        `column ${formatFieldPath(path)}: of the members left, fragment ${fragment.id} holds no values; drop the column as a whole`,
+        `column ${formatFieldPath(path)}: fragment ${fragment.id} has no values of the remaining members; drop the whole column`,
       );
     }
   }

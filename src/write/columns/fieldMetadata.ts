@@ -183,7 +183,7 @@ function checkResult({ field: located, metadata }: PendingUpdate, hasFiles: bool
   if (!hasFiles) return;
   if (storageOf(changed) === storageOf(field) && isPacked(changed) === isPacked(field)) return;
   throw new InvalidInputError(
-    `field ${path}: this metadata says how values lie in files, and the table has files that were written otherwise`,
+    `field ${path}: this metadata says how files store the values, and the table has files that store them in another way`,
   );
 }
 
@@ -200,6 +200,6 @@ export function checkExtension(field: NewField, path: string): void {
 export function checkPrimaryKey({ path, chain }: FieldAtPath): void {
   if (!chain.some((field) => field.nullable)) return;
   throw new InvalidInputError(
-    `field ${path} cannot be part of the primary key: it, or what it is in, may be null`,
+    `field ${path} cannot be part of the primary key: the field, or one around it, is nullable`,
   );
 }

@@ -167,7 +167,7 @@ async function hasAllRows(rows: DraftRows, base: OpenLatest<ReaderEnvironment>):
 
 /**
  * Merges uncovered rows into the only segment of an index. Several segments may hold entries of the same
- * fragment, of which only one is right, so such an index is rebuilt.
+ * fragment, and only one of them is right, so such an index is rebuilt.
  * @returns null for an index whose files this release can't read
  */
 async function writeMerged(

@@ -24,7 +24,7 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 export interface RowsWanted {
   readonly column: IndexColumn;
   readonly fragments: readonly DataFragment[];
-  /** True to read physical addresses even of rows that have stable ids, and rows' positions with them. */
+  /** True to read the positions of rows, and their physical addresses in place of stable ids. */
   readonly byPlace: boolean;
   /** True if values, and items of lists, may come in dictionaries. Default false. */
   readonly takesDictionaries?: boolean;

@@ -56,7 +56,7 @@ export function keyFormOf({ type, children }: KeyField, path: string): KeyForm {
       return "plain";
     default:
       throw new UnsupportedError(
-        `on: column ${path} is of type ${typeInText(type)}, by which rows are not matched`,
+        `on: column ${path} is of type ${typeInText(type)}, by which rows are not matched; choose another key`,
       );
   }
 }

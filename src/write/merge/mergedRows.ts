@@ -179,7 +179,8 @@ function rowTaker(
   const byId = new Map(fragments.map((fragment) => [fragment.id, fragment]));
   const takeFrom = async (id: number, rows: Uint32Array): Promise<readonly Column[]> => {
     const fragment = byId.get(id);
-    if (fragment === undefined) throw new InternalError(`rows of a fragment ${id} that is not there`);
+    if (fragment === undefined)
+      throw new InternalError(`fragment ${id}, whose rows are wanted, does not exist`);
     const stored = await openFragment(source, fragment, projection.leaves);
     const taken = await takeColumns(source, projection, stored, rows, signal);
     return projection.hasBlobs ? readBlobs(source, projection, taken) : taken.columns;

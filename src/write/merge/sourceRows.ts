@@ -59,7 +59,7 @@ interface KeyRead {
   readonly source: FragmentSource;
   readonly projection: Projection;
   readonly key: readonly KeyPart[];
-  /** By key column, then by further column: its index in the projection. */
+  /** Index in the projection of each key column, then of each further column. */
   readonly keyPlaces: readonly number[];
   readonly carriedPlaces: readonly number[];
   readonly seed: number;

@@ -33,7 +33,7 @@ export interface Codes {
   readonly memoryWeight: number;
   /** Model for encoding further rows. */
   readonly model: CodeModel;
-  /** Prepares distances from a vector, of length 1 by cosine. */
+  /** Prepares to measure distances from a vector, which has length 1 for the cosine metric. */
   from(query: Float64Array): CodeDistances;
 }
 

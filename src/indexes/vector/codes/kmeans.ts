@@ -132,7 +132,7 @@ async function goRounds(
 const pointsBeyond = (from: Float32Array, means: Float32Array): Float32Array =>
   means.map((mean, index) => from[index] + STRIDE * (mean - from[index]));
 
-/** Moves centroids without vectors. */
+/** Moves each centroid that no vector is nearest to. */
 function fillEmpty(
   centroids: Float32Array,
   counts: Uint32Array,

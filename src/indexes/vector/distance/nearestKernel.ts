@@ -33,7 +33,7 @@ const GROUP_BYTES = GROUP * 4;
 const STEP_PAIRS = 4;
 const STEP = 2 * STEP_PAIRS;
 const INTEGER_LENGTH = 32_767;
-/** Least square of a length that scales start from, so that no scale is infinite. */
+/** Minimum squared length of a vector when its scale is computed, so that no scale is infinite. */
 const LEAST_SQUARES = 1e-30;
 
 const NEAREST = 0;
@@ -59,7 +59,7 @@ const integersKernel = (memory: WebAssembly.Memory): Kernel | null =>
     const [sum, low, high, factor] = wasm.vectors();
     const [scaleFactor] = wasm.doubles();
     const halves = [low, high];
-    /** Runs the body for each 8 values, minus the mean. */
+    /** Runs the body for every 8 values, after subtracting the mean from them. */
     const eachStep = (body: () => void): void => {
       mean.set(MEAN);
       value.set(start);
@@ -176,7 +176,7 @@ function nearestKernels(): NearestKernels | null {
 export const nearestKernelUse = new KernelUse(nearestKernels);
 
 export interface Centroids {
-  /** One after another. They do not change. */
+  /** Vectors of the centroids, one after another; never changed. */
   readonly values: Float32Array;
   readonly dimension: number;
   /** A number that no other centroids have, so that they are loaded once. */

@@ -107,7 +107,7 @@ export function touch(options: SpaceOptions, into: IntegerLocal, address: Intege
   for (let line = 0; line < bytes; line += LINE_BYTES) into.set(into.or(address.load(line)));
 }
 
-/** Measures the vectors at the addresses of a lane from one: a sum for each. */
+/** Measures the distance of one vector from each vector at the addresses of a lane: a sum for each. */
 export const measureKernel = (options: SpaceOptions, memory: WebAssembly.Memory): Kernel | null =>
   kernel(memory, (wasm) => {
     const [row, count, lane] = wasm.parameters();
@@ -135,7 +135,10 @@ export const measureKernel = (options: SpaceOptions, memory: WebAssembly.Memory)
     });
   });
 
-/** Chooses vectors of a lane: those that no earlier choice is nearer to than their sum says. */
+/**
+ * Chooses vectors of a lane: each one whose sum is not greater than its distances from the vectors chosen
+ * before.
+ */
 export const chooseKernel = (options: SpaceOptions, memory: WebAssembly.Memory): Kernel | null =>
   kernel(memory, (wasm) => {
     const [count, most, lane] = wasm.parameters();

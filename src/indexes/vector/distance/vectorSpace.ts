@@ -54,7 +54,10 @@ export interface SpaceMemory {
   readonly vectorsEnd: number;
 }
 
-/** Returns the least l2 distance between vectors that lie apart, at this distance from the base. */
+/**
+ * Returns the l2 distance from every chosen vector that a vector at this distance from the base needs to be
+ * chosen.
+ */
 export const apartBound = (distance: number): number => Math.max(distance, Number.MIN_VALUE);
 
 /** An empty kernel, which compiles if any does. */

@@ -363,8 +363,8 @@ class GraphGrowth {
   }
 
   /**
-   * Inserts a row into a full list whose apart neighbours are known, with the same result as a rebuild. It
-   * measures distances from these neighbours only.
+   * Inserts a row into a full list for which it is known which neighbours lie apart. The result equals a
+   * rebuild. It measures distances from these neighbours only.
    * @returns false without a change if they are unknown, or one of them would no longer lie apart
    */
   #putAmong(links: Links, list: number, to: number, distance: number): boolean {

@@ -22,7 +22,7 @@ import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./
 
 /** Default number of rows of a partition. */
 const PARTITION_ROWS = { FLAT: 4096, PQ: 8192, SQ: 8192 } as const;
-/** The default for partitions with graphs, which are faster the fewer they are. */
+/** Default number of rows of a partition with a graph: fewer graphs make searches faster. */
 const GRAPH_ROWS = 2 ** 20;
 /** Maximum default number of partitions. */
 const MAX_DEFAULT_PARTITIONS = 4096;

@@ -57,7 +57,7 @@ export class SketchQuery {
     }
     this.#norm = Math.sqrt(squares) * this.#step;
     this.#loss = lossOfSums(dimension);
-    // Cosine lengths have rounding errors too.
+    // For cosine, the computed lengths of the vectors have rounding errors too.
     const ofLengths = metric === "cosine" ? 2 * this.#loss + 2 ** -20 : 0;
     this.#miss = Math.sqrt(rest) * (1 + 1e-9) + this.#norm * 1e-12 + ofLengths;
   }

@@ -28,7 +28,7 @@ import { type Kernel, type KernelSwitch, kernel } from "../../../bytes/wasm/kern
 import type { KernelCode } from "../../../bytes/wasm/kernelCode.js";
 import { type Double, Float, Integer, Vector, type VectorLocal } from "../../../bytes/wasm/values.js";
 
-/** Metrics that rows are selected by. */
+/** Metrics for which kernels select rows. */
 export type SketchMetric = "l2" | "cosine" | "dot";
 
 /** Values of one step. */
@@ -158,8 +158,8 @@ const declareSelectLocals = (wasm: KernelCode) => {
 type SelectLocals = ReturnType<typeof declareSelectLocals>;
 
 /**
- * Selects the rows of a list that may be as near as the constants say. With p for the product of the bytes
- * and the query:
+ * Selects the rows of a list that may lie within the distance that the constants express. With p for the
+ * product of the bytes and the query:
  *
  *     l2, cosine   estimate = c0 + step · (step · squares · c1 - c2 · p), selected if it is ≤ (c3 + error)²;
  *                  by cosine, step and error are divided by the length of the vector before

@@ -267,7 +267,7 @@ export class SketchMaker {
     }
   }
 
-  /** Ends the sketch; it is complete if all rows were put. */
+  /** Ends the sketch; it is complete if all rows were written. */
   end(): void {
     this.onEnd(this.#row === this.sketch.rowCount);
   }
