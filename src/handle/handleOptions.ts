@@ -15,7 +15,7 @@ export interface TableHandleOptions extends Pick<RequestBase, "identity" | "prin
   readonly branch?: string | undefined;
   /** Number of the version to read. A handle with a version refuses writes. Default: the latest version. */
   readonly version?: number | undefined;
-  /** Name of the tag to read. A handle with a tag refuses writes. Excludes `branch` and `version`. */
+  /** Name of the tag to read. A handle with a tag refuses writes. Not allowed with `branch` or `version`. */
   readonly tag?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface SearchOptions
   extends ScanOptions,
     queries.VectorSearchOptions,
     Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "highlight" | "rerank"> {
-  /** Words to search in all indexed text columns. Excludes `fullTextQuery`. */
+  /** Words to search in all indexed text columns. Not allowed with `fullTextQuery`. */
   readonly text?: string | undefined;
 }
 

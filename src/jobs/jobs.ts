@@ -40,7 +40,7 @@ import { removeJob, removeOf, removeStale } from "./staleJobs.js";
 
 /** Jobs of one namespace that run at a time; others wait. */
 const MAX_RUNNING = 4;
-/** Milliseconds between two sweeps of stale records, and the number of records that are worth one. */
+/** Milliseconds between two sweeps of stale records, and the minimum number of records for a sweep. */
 const SWEEP_MS = 10 * 60 * 1000;
 const MIN_SWEPT = 64;
 /** Records that are read at a time. */

@@ -33,7 +33,7 @@ export interface CreateTableBranchRequest extends TableRequest {
   readonly fromBranch?: string | undefined;
   /** Number of the version to start from. Default: the latest version. */
   readonly fromVersion?: number | undefined;
-  /** Tag to start from. Excludes `fromBranch` and `fromVersion`. */
+  /** Tag to start from. Not allowed with `fromBranch` or `fromVersion`. */
   readonly fromTag?: string | undefined;
 }
 /** Answer of `createTableBranch`. */

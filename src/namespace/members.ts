@@ -17,7 +17,7 @@ export interface NumberRequest extends BranchRequest {
 
 /** Request that reads a version by its number or its tag. */
 export interface VersionRequest extends NumberRequest {
-  /** Name of the tag whose version is read. Excludes `version` and `branch`. */
+  /** Name of the tag whose version is read. Not allowed with `version` or `branch`. */
   readonly tag?: string | undefined;
 }
 

@@ -26,9 +26,9 @@ import type { WithProgress } from "./upkeep.js";
 export type ColumnSelection =
   | readonly (string | FilterExpression)[]
   | {
-      /** Paths of columns. Excludes `columnAliases`. */
+      /** Paths of columns. Not allowed with `columnAliases`. */
       readonly columnNames?: readonly (string | FilterExpression)[] | undefined;
-      /** Paths or expressions, by the names of the resulting columns. Excludes `columnNames`. */
+      /** Paths or expressions, by the names of the resulting columns. Not allowed with `columnNames`. */
       readonly columnAliases?: Readonly<Record<string, string | FilterExpression>> | undefined;
     };
 
@@ -44,7 +44,7 @@ export type SearchVector =
   | VectorNumbers
   | readonly VectorNumbers[]
   | {
-      /** One vector. Excludes `multiVector`. */
+      /** One vector. Not allowed with `multiVector`. */
       readonly singleVector?: VectorNumbers | undefined;
       /** Several vectors. */
       readonly multiVector?: readonly VectorNumbers[] | undefined;
@@ -63,9 +63,9 @@ export interface VectorSearchOptions {
   readonly distanceType?: DistanceType | undefined;
   /** Number of index partitions to search; sets `minimumNprobes` and `maximumNprobes`. Default: 20. */
   readonly nprobes?: number | undefined;
-  /** Minimum number of index partitions to search. Excludes `nprobes`. */
+  /** Minimum number of index partitions to search. Not allowed with `nprobes`. */
   readonly minimumNprobes?: number | undefined;
-  /** Maximum partitions to search if the minimum yields too few rows; 0 means all. Excludes `nprobes`. */
+  /** Maximum partitions to search if the minimum yields too few rows; 0 means all. Not allowed with `nprobes`. */
   readonly maximumNprobes?: number | undefined;
   /** Number of candidates whose exact distances are computed, as a multiple of the limit. Default: none. */
   readonly refineFactor?: number | undefined;

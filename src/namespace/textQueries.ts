@@ -20,7 +20,7 @@ export interface FullTextQuery {
         readonly columns?: readonly string[] | undefined;
       }
     | undefined;
-  /** Query as a tree. Excludes `stringQuery`. */
+  /** Query as a tree. Not allowed with `stringQuery`. */
   readonly structuredQuery?:
     | {
         /** Root of the tree. */

@@ -209,7 +209,10 @@ export async function requireSnapshot(
 const withoutData = (id: readonly string[]): InvalidTableStateError =>
   new InvalidTableStateError(`table ${formatIdentifier(id)} is only declared: it has no data yet`);
 
-/** True if an opened version still exists, and not a later table's: then missing files mean damage. */
+/**
+ * True if the version that was opened still exists, rather than a later table's version. Missing files then
+ * mean damage.
+ */
 export async function isInPlace({ table, path, file }: OpenVersion): Promise<boolean> {
   const current = await table.environment.manifests.read(table.disk, path);
   return current?.isCopyOf(file) === true;

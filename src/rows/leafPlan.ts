@@ -55,7 +55,7 @@ export interface OutputColumn {
 export interface LeafPlan {
   /** The leaves to read, each once. */
   readonly leaves: readonly ReadLeaf[];
-  /** The columns made of them, one for each that is wanted. */
+  /** The columns made of the leaves, one for each wanted field. */
   readonly outputs: readonly OutputColumn[];
   /** True if some outputs hold blobs, whose descriptors `readBlobs` (blobValues.ts) replaces with values. */
   readonly hasBlobs: boolean;

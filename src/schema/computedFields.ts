@@ -257,6 +257,6 @@ function changedInside(before: TableField, after: TableField, same: Set<TableFie
 const isStill = (before: TableField, after: TableField | undefined): after is TableField =>
   after !== undefined && before.id === after.id && before.name === after.name;
 
-/** Maps the name of each column that others are computed from to the name of one of these. */
+/** Maps the name of each input column to the name of one column that is computed from it. */
 export const computedByInput = (fields: readonly DeclaredField[]): ReadonlyMap<string, string> =>
   new Map(fields.flatMap((field) => inputNames(field).map((input) => [input, field.name] as const)));

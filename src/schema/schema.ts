@@ -224,7 +224,7 @@ function mayHaveChildren(
 /**
  * Returns the fields that a data file of the format version lists, in column order. The index in the list is
  * that of the column. From 2.1 on, only leaves have a column. A blob and a packed struct are one leaf each
- * although they have children; a packed struct is so in all versions.
+ * although they have children: a packed struct in all versions.
  */
 export function columnFields(fields: readonly TableField[], formatVersion: string): TableField[] {
   const withParents = formatVersion === "2.0" || formatVersion === "0.1";

@@ -42,7 +42,7 @@ interface ValueGatherer {
 }
 
 /**
- * Gathers columns. None of them is a dictionary, or has one in it.
+ * Gathers columns. No column is or contains a dictionary.
  *
  *     const gatherer = new ColumnGatherer(first, expectedRows, memory);
  *     for (const column of columns) gatherer.append(column);

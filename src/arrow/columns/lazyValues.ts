@@ -9,7 +9,7 @@ export type LazyTexts = CodedValues | ChunkedTexts;
 interface LazyBytes {
   /** Makes all values. */
   decode(): Uint8Array;
-  /** Makes the values of a few sorted rows. Null for any others: taking them from all values is better. */
+  /** Makes the values of a few sorted rows; null if making all values would be faster. */
   pick(rows: Uint32Array): Uint8Array | null;
 }
 

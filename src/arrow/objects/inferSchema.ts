@@ -119,7 +119,7 @@ class Values {
     const valueKind = kindOf(value);
     if (valueKind === null) {
       throw new InvalidInputError(
-        `row ${row}, column ${this.#path}: no type is known for ${describeValue(value)}; pass a schema, or leave it out`,
+        `row ${row}, column ${this.#path}: no type is known for ${describeValue(value)}; pass a schema, or leave the column out`,
       );
     }
     if (this.#seen === null) {

@@ -11,7 +11,7 @@ export const WINDOW_BYTES = 1 << WINDOW_LOG;
 /** Literals of a block, and the matches among them. */
 export interface Sequences {
   count: number;
-  /** Literals before each match, bytes of the match, and its offset as the format has it. */
+  /** Literals before each match, bytes of the match, and its offset in the form of the format. */
   readonly literalLengths: Int32Array;
   readonly matchLengths: Int32Array;
   readonly offsetValues: Int32Array;
@@ -31,7 +31,7 @@ const longTable = new Int32Array(1 << MOST_HASH_LOG);
 /** The shortest matches must be nearer than this: farther ones cost more than their literals. */
 const NEAR_BYTES = 1 << 8;
 
-/** Fewer bytes than this are copied one by one, others by a call. */
+/** Fewer bytes than this are copied one by one; more are copied by a call. */
 const SHORT_LITERALS = 32;
 
 export class MatchFinder {

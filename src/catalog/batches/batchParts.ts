@@ -72,7 +72,7 @@ export interface BatchWork {
   readonly retired: RetiredVersion[];
 }
 
-/** Versions that this process has set aside, or was about to. */
+/** Versions that this process has set aside, or was about to set aside. */
 export interface RetiredVersion {
   readonly step: DeleteVersionsStep;
   readonly version: SetAsideVersion;

@@ -1,8 +1,8 @@
 /**
  * Runs expressions over batches, column by column. A strict function of one dictionary column runs once per
- * value of the dictionary. An expression runs once if its columns have one value each, like pages of one
- * value. AND and OR stop at the first operand that decides all rows. CASE computes each branch only for the
- * rows that take it.
+ * value of the dictionary. An expression runs once if each of its columns has only one value, as a page of
+ * one value has. AND and OR stop at the first operand that decides all rows. CASE computes each branch only
+ * for the rows that take it.
  */
 
 import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";
@@ -237,7 +237,7 @@ function* call(node: BoundCall, operands: readonly Operand[], rowCount: number):
 /** From this number of rows on, a call is a step. */
 const STEP_ROWS = 4096;
 
-/** Returns the one result for operands of one value each. */
+/** Returns the only result for operands that have one value each. */
 function* callOnce(node: BoundCall, operands: readonly Operand[]): Steps<Column> {
   if (node.isStrict && operands.some(({ column }) => !isThere(column))) return nullsOf(node.type, 1);
   const result = yield* madeBy(node.kernel(operands.map(plain), 1, null));
@@ -366,7 +366,7 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   return yield* takeWhere(yield* concatInSteps(results), indices, validBits, node.type);
 }
 
-/** Splits rows into those at some positions, which ascend, and the others; null for all positions. */
+/** Splits rows into those at the given ascending positions and the others; null for all positions. */
 function split(
   rows: Uint32Array<ArrayBuffer>,
   positions: Uint32Array | null,

@@ -293,7 +293,7 @@ export function* perRow(
 
 const STEP_ROWS = 256;
 
-/** An array to compute floats of a type in. Floats of 16 bits are computed in 32 bits. */
+/** Array in which floats of a type are computed. Floats of 16 bits are computed in 32 bits. */
 export const floatArray = ({ bits }: FloatType, length: number): Float32Array | Float64Array =>
   bits === 64 ? new Float64Array(length) : new Float32Array(length);
 

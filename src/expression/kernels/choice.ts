@@ -117,7 +117,7 @@ export const extreme =
       }
       return rows;
     };
-    /** Returns the best of a row's operands from `first` on and of the best one before. */
+    /** Returns the best operand of a row: the best one before `first`, or a better one from `first` on. */
     const bestOf = (row: number, first: number, before: number): number | Steps<number> => {
       let best = before;
       for (let index = first; index < operands.length; index++) {

@@ -20,7 +20,7 @@ const BYTES = 256;
 export interface TextAutomaton {
   /** The next state after a byte: `steps[256 * state + byte]`. The first state is 0. */
   readonly steps: Uint8Array;
-  /** No byte leaves the states from this one on. */
+  /** First of the final states, which no byte leaves. */
   readonly firstFinal: number;
   /** True for each state in which the automaton accepts a text that ends there. */
   readonly accepts: readonly boolean[];

@@ -144,7 +144,7 @@ interface Sample {
 
 /**
  * Takes all values if they are few. Else takes values from all over the page, at uneven distances: neighbours
- * are often alike, and so are values at equal distances. Of a long value, one piece is taken.
+ * are often alike, and so are values at equal distances. Takes one piece of a long value.
  */
 function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
   const count = offsets.length - 1;
@@ -172,7 +172,8 @@ function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
     const jitter = (pick * GOLDEN_RATIO) % 1;
     const position = first + Math.floor((pick + jitter) * distance);
     const row = upperBound(offsets, position, 1, offsets.length - 1) - 1;
-    // A position in the first piece of a value takes that piece from its start, where values look alike.
+    // If the position lies in the first piece of a value, take the piece from the value's start, where values
+    // look alike.
     const start = position - offsets[row] < PIECE_BYTES ? offsets[row] : position;
     take(start, Math.min(start + PIECE_BYTES, offsets[row + 1]));
   }

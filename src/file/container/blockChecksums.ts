@@ -118,7 +118,7 @@ export function encodeBlockTable(
 
 /** Positions of the checksums of blocks in a file. */
 export class BlockPlaces {
-  /** Number of blocks before each page buffer, and of all. */
+  /** Number of blocks before each page buffer, and the total as the last entry. */
   readonly #starts: Float64Array;
 
   /** @param byteOffset of the table */

@@ -84,7 +84,7 @@ export function decodePage(
 
 /**
  * Checks that a leaf without lists around it is in no list. A leaf may be read without the structs around it;
- * it is then null if they are.
+ * it is then null where one of them is null.
  */
 function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
   const layers = describeLayers(kinds, origin);

@@ -221,7 +221,7 @@ function encodeFixed(
   if (mayChoose && levels.definition === null && levels.repetition === null) {
     return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
   }
-  // In 2.1, chunks, the alternative, hold no values of this width.
+  // In 2.1, chunks cannot hold values of this width instead.
   const mustZip = exceeds === true || (version === "2.1" && byteWidth > MAXIMUM_FORCED_VALUE_BYTES);
   const zips = byteWidth >= WIDE_VALUE_BYTES || compression.structure === "fullzip";
   if (mustZip || (mayChoose && zips && mayZip(levels))) {
@@ -317,7 +317,7 @@ function* encodeVariable(
     compression.structure === null
       ? longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES
       : compression.structure === "fullzip" || longest(offsets) > MAXIMUM_FORCED_VALUE_BYTES;
-  // In 2.1, chunks, the alternative, hold no values of this length.
+  // In 2.1, chunks cannot hold values of this length instead.
   const mustZip = version === "2.1" && longest(stored.offsets) > MAXIMUM_FORCED_VALUE_BYTES;
   if (exceeds === true || (zips && (mayZip(levels) || mustZip))) {
     const zipped = stored.compressor === null ? stored : compressEach(stored, stored.compressor);

@@ -12,7 +12,7 @@ const SCHEMES: ReadonlySet<unknown> = new Set([
   ...[CompressionScheme.LZ4, CompressionScheme.ZSTD],
 ]);
 
-/** Encodings that are known: pages share them. */
+/** Encodings that were found to be readable: pages share them. */
 const knownEncodings = new WeakSet<object>();
 
 /** True if this release can read all parts of an encoding. */

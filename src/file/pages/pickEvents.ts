@@ -31,7 +31,7 @@ class ChunkLevels {
   definition = new Uint16Array(0);
   /** Events that begin a row, and the number of events as the last entry. */
   begins = new Uint32Array(0);
-  /** Number of visible events before each event, and of all as the last entry. */
+  /** Number of visible events before each event, and the total as the last entry. */
   slots = new Uint32Array(0);
 
   /** Makes room for `count` levels, and for a unit of words after them. */

@@ -62,7 +62,7 @@ export class BTreeSearch implements OpenIndex {
   readonly #rowBytes: number;
   /** First entry with values, if only nulls precede it and all others ascend; else null. */
   readonly #firstWithValues: number | null;
-  /** Selected pages by query, since a search follows its estimate. */
+  /** Cache of the selected pages by query: a search follows the estimate for the same query. */
   readonly #asked = new WeakMap<IndexQuery, QueryPages>();
 
   /** @throws CorruptFileError if the columns do not match the pages */

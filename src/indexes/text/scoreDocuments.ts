@@ -164,7 +164,7 @@ class CommonDocuments {
     let low = this.#rarest.lowImpact(threshold - rest[0]);
     const { documents, frequencies, start, end } = this.#rarest.view(block);
     const impacts = this.#rarest.impacts(block, low);
-    // All other tokens load their bits; those of the next rarest filter.
+    // All other tokens load their bits; the bits of the next rarest token filter the documents.
     let bits: Uint32Array | null = null;
     for (let index = others.length - 1; index >= 0; index--) bits = others[index].bits(next);
     const kept = this.#rarest.lengths(block);
@@ -314,7 +314,7 @@ class Window implements WindowScores {
     return count > 0;
   }
 
-  /** Passes the documents above the threshold on. @returns the number of documents touched */
+  /** Passes on the documents above the threshold. @returns the number of documents touched */
   flush(sink: DocumentSink): number {
     const { scores, hits, touched, touchedCount, start } = this;
     const needed = this.#neededWords;

@@ -29,7 +29,7 @@ export interface DocumentQuery {
 
 /** Tolerance for rounding: stored scores are float32, bounds are sums. */
 const SLACK = 1 + 2 ** -18;
-/** Documents are looked up singly if blocks hold this many times more. */
+/** Documents are looked up one by one if the blocks hold this many times as many documents. */
 const FEW = 16;
 
 /** State of a window, by offset of the document in it. */

@@ -146,7 +146,10 @@ export async function* selectedBatches(
 }
 
 interface SelectRequest extends FilterRequest, Pick<ScanRequest, "offset" | "limit"> {
-  /** True if only the number of selected rows matters: batches do not say which. Default false. */
+  /**
+   * True if only the number of selected rows matters: batches then omit which rows are selected. Default
+   * false.
+   */
   readonly isCount?: boolean;
 }
 

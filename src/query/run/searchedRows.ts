@@ -51,7 +51,9 @@ type FoundBatch = Omit<BatchRows, "columns"> & {
 
 const addressesIn = ({ columns }: FoundBatch): FixedColumn => columns[2];
 
-/** Yields the returned rows before their columns are read, several query vectors to a batch. */
+/**
+ * Yields the returned rows before their columns are read. A batch may hold the rows of several query vectors.
+ */
 async function* foundBatches(source: FragmentSource, request: SearchRequest): AsyncGenerator<FoundBatch> {
   const { offset, limit, search } = request;
   let query = -1;

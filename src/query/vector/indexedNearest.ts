@@ -17,7 +17,10 @@ import type { VectorIndex, VectorSearch } from "./vectorSearch.js";
 
 /** Default number of partitions to probe. */
 const DEFAULT_PROBES = 20;
-/** Ties with the last wanted row to compare exactly: rows that share a code have equal distances. */
+/**
+ * Maximum number of ties with the last wanted row that are compared exactly: rows that share a code have
+ * equal distances.
+ */
 const MOST_TIES = 1024;
 /** Relative difference below which code distances count as ties, since their sums round differently. */
 const TIE_DIFFERENCE = 1e-5;

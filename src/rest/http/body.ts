@@ -11,7 +11,7 @@ export interface BodyBounds {
   readonly maxBytes: number;
   /** Maximum milliseconds until the next piece. */
   readonly idleMs: number;
-  /** Total milliseconds of waiting, besides those that its bytes earn. */
+  /** Total milliseconds to wait for the body, in addition to those that its bytes earn. */
   readonly waitMs: number;
   /** Bytes that earn a second of waiting. */
   readonly bytesPerSecond: number;

@@ -58,7 +58,7 @@ import { applyTransaction, WRITER } from "./apply.js";
 import { publishManifest } from "./publication.js";
 import { encodeTransactionFile, fileNameOf, newTransaction } from "./transaction.js";
 
-/** Milliseconds in which another engine certainly gets from a branch's first manifest to its ref. */
+/** Maximum milliseconds between the first manifest of a branch and its ref when another engine creates it. */
 const FOREIGN_CREATION_MS = 5_000;
 const MAX_WATCHED = 256;
 

@@ -22,7 +22,7 @@ import { checkConflict, keepsFields, namedFields, TransactionConflictError } fro
 import { type PublicationTerms, publishManifest } from "./publication.js";
 import { encodeTransactionFile, fileNameOf, operationOf, readTransaction } from "./transaction.js";
 
-/** Number of versions in between up to which each is probed; for more, the directory is listed. */
+/** Maximum number of versions in between that are probed one by one; for more, the directory is listed. */
 const MAX_PROBED_VERSIONS = 64;
 
 export interface CommitOptions {

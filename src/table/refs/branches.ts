@@ -70,7 +70,7 @@ function parseBranch(content: RefContent, path: string): Branch {
   try {
     if (parent !== null) checkBranchName(parent);
   } catch (cause) {
-    throw new CorruptFileError(path, 0, "a branch whose parent is not a name", { cause });
+    throw new CorruptFileError(path, 0, "the parent of the branch has an invalid name", { cause });
   }
   const lineage = parseLineage(identifier);
   if (lineage === undefined) return refuse("whose identifier is invalid");

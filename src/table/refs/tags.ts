@@ -59,9 +59,11 @@ export async function readTag(table: RefsAt, tag: string): Promise<Tag | null> {
 
 function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: string): Tag {
   if (!isCount(version)) throw new CorruptFileError(path, 0, "the tag has no version");
-  if (!isCount(manifestSize)) throw new CorruptFileError(path, 0, "a tag whose manifest has no size");
+  if (!isCount(manifestSize))
+    throw new CorruptFileError(path, 0, "the tag does not state the size of its manifest");
   if (branch === undefined || branch === null) return { branch: null, version, manifestSize };
-  if (typeof branch !== "string") throw new CorruptFileError(path, 0, "a tag whose branch is not a name");
+  if (typeof branch !== "string")
+    throw new CorruptFileError(path, 0, "the branch of the tag has an invalid name");
   if (isMainBranch(branch)) return { branch: null, version, manifestSize };
   try {
     checkBranchName(branch);

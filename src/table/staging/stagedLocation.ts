@@ -5,8 +5,8 @@
  *     <name>                   beside the parts of the table, under a name of the caller's choice
  *     <directory>/…/<name>     in a directory of the caller's choice, such as `_staging`
  *
- * Any other file was published, or is being written, by another writer, and publishing it would take it from
- * there. Names are compared as the coarsest file system does (io/names/foldName.ts).
+ * Any other file belongs to another writer, who published it or is writing it, and publishing it would move
+ * it away. Names are compared as the coarsest file system does (io/names/foldName.ts).
  */
 
 import { InvalidTableStateError, UnsupportedError } from "../../errors.js";

@@ -53,8 +53,8 @@ export class ManifestImage {
   }
 
   /**
-   * Keeps the image unchanged until {@link letGo} was called as often as this. Without a call, it lasts for
-   * one visit.
+   * Keeps the image unchanged until {@link letGo} was called as often as this method. Without a call, it
+   * lasts for one visit.
    */
   keep(): void {
     this.#keepers++;

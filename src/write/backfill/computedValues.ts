@@ -28,7 +28,7 @@ export class ComputedValues {
   #byteCount = 0;
   /** Time when the first unsaved values were added. */
   #sinceMs = 0;
-  /** Saves old values even if none are added; null if there are none. */
+  /** Timer that saves old values if no further ones are added; null without unsaved values. */
   #timer: ReturnType<typeof setTimeout> | null = null;
   readonly #saved: SavedPart[] = [];
   /** Resolves once all begun and waiting saves are done; rejects if one failed. */
@@ -164,7 +164,9 @@ function releaseAll(rows: readonly ComputedRows[]): void {
   for (const { memory } of rows) memory?.release();
 }
 
-/** Groups adjoining rows. Their offsets are slices of one list, so rows of others lie in each gap. */
+/**
+ * Groups adjoining rows. All offsets are slices of one list, so each gap holds rows that other calls compute.
+ */
 function adjoining(rows: readonly ComputedRows[]): ComputedRows[][] {
   const groups: ComputedRows[][] = [];
   let before: Uint32Array | null = null;

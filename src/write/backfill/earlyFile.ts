@@ -150,7 +150,7 @@ export class EarlyFile {
 
   async *#rows(): AsyncGenerator<InputBatch> {
     for (;;) {
-      if (this.#state === "givenUp") throw new Error("the file is not wanted any more");
+      if (this.#state === "givenUp") throw new Error("the values of the file are no longer needed");
       const [next] = this.#waiting;
       if (next !== undefined) {
         yield* copied(next.column);

@@ -41,7 +41,7 @@ export interface ValuesOptions extends ComputedValuesOptions {
   readonly taskLimit: Limit;
   /** Tasks of one fragment that are prepared at a time. */
   readonly tasksAtOnce: number;
-  /** Calls that run at a time in a task; rows for a function that computes row by row. */
+  /** Number of calls, or of rows for a function that computes row by row, that run at a time in a task. */
   readonly callsAtOnce: number;
   /** Gets the values at once if one task computes all rows of the fragment; null: no file does. */
   readonly early: EarlyFile | null;

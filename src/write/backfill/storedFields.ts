@@ -16,7 +16,10 @@ export const filesWith = (
     return stored.length === 0 ? [] : [[path, baseId ?? null, stored]];
   });
 
-/** True if some files have any of some fields. Files may name the leaves of a column only. */
+/**
+ * True if at least one of the files has at least one of the fields. Files may name the leaves of a column
+ * only.
+ */
 export const areStored = (files: readonly Pick<DataFile, "fields">[], ids: ReadonlySet<number>): boolean =>
   files.some(({ fields }) => fields.some((id) => ids.has(id)));
 

@@ -52,7 +52,7 @@ export function checkSeparable({ chain, path }: FieldAtPath, done: string): void
   }
 }
 
-/** Refuses to lose the nulls of a struct or list, which its members record in each fragment. */
+/** Refuses a drop that would lose the nulls of a struct or list: the files of its members record them. */
 function checkStillThere(base: ManifestFile, fields: readonly TableField[], left: readonly Field[]): void {
   const leftIds = new Set(left.map((field) => field.id));
   const nested = (function* visit(

@@ -46,7 +46,10 @@ export const rowBytesOf = ({ item, dimension }: SpaceOptions): number =>
   Math.ceil((dimension * (item === "float32" ? 4 : 1)) / STEP_BYTES) * STEP_BYTES;
 
 const shapeOf = ({ item }: SpaceOptions): NumberShape => (item === "float32" ? "f32x4" : "i32x4");
-/** The addresses of two vectors, and what {@link addProducts} computes with. It changes all locals. */
+/**
+ * Locals for the addresses of two vectors, and for the computation of {@link addProducts}. It changes all
+ * locals.
+ */
 export interface ProductLocals {
   readonly wasm: KernelCode;
   readonly first: IntegerLocal;

@@ -1,6 +1,6 @@
 /**
- * Steps of HNSW construction (buildGraph.ts) over memory that threads share. A batch's rows are first linked
- * to others, each on its own; then the others are linked back, each on its own.
+ * Steps of HNSW construction (buildGraph.ts) over memory that threads share. Each row of a batch is first
+ * linked to others, independently of the batch; then each of the others is linked back, independently.
  */
 
 import type { Task } from "../../../async/workerPool.js";

@@ -342,7 +342,9 @@ export class IvfIndex {
     return sketch instanceof PartitionSketch ? sketch : null;
   }
 
-  /** Returns a part for kernels, made after `minSearches` searches; null before, and in the making. */
+  /**
+   * Returns a part for kernels, made after `minSearches` searches; null before, and while it is being made.
+   */
   async #kernelPart(
     name: string,
     partition: number,

@@ -37,7 +37,7 @@ export class SketchStore {
   /** Undefined until needed; null without kernels. */
   #memory: SketchMemory | null | undefined;
   readonly #sketches = new Map<string, VectorSketch>();
-  /** Keys of sketches in the making. */
+  /** Keys of sketches that are being made. */
   readonly #unfinished = new Set<string>();
   #searches = 0;
   /** Compared fraction of each unsketched column's rows; 1 per full comparison. */
