@@ -2,22 +2,23 @@
  * Converts JavaScript values to columns. Each type of Arrow accepts:
  *
  *     Int                  numbers without a fraction and bigints, in its range; for 64 bits, texts of digits
- *     Float                numbers
+ *     Float                numbers, bigints that a float equals, and the texts "NaN", "Infinity" and
+ *                          "-Infinity"; for fewer than 64 bits rounded, but not to infinity
  *     Bool                 booleans
  *     Utf8                 strings of well-formed Unicode; Date, as its text in ISO 8601, UTC
- *     Binary               Uint8Array and other views, ArrayBuffer
+ *     Binary               Uint8Array and other views, ArrayBuffer; texts in base64
  *     Date Timestamp       Date, cut to the unit; numbers, in milliseconds since 1970; bigints, in the type's
  *                          own unit; texts in ISO 8601, as in CAST: without an offset, in the type's zone, or
  *                          else UTC
  *     Time                 numbers and bigints in the type's own unit; texts such as "10:11:12.5"
- *     Duration             numbers and bigints in the type's own unit
+ *     Duration             numbers, bigints and texts of digits in the type's own unit
  *     Decimal              texts such as "12.30", numbers and bigints, whose digits fit
  *     List FixedSizeList   arrays, typed arrays and other iterables
  *     Struct               objects; members that are absent are null
  *     Map                  Map, objects, and arrays of pairs
  *     Dictionary           values that the dictionary's value type accepts
  *
- * Null and undefined are null in all types.
+ * Null and undefined are null in all types. Rows that JSON.parse made are taken like any others.
  */
 
 import type { Dictionary, Field } from "apache-arrow";

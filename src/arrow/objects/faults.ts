@@ -11,8 +11,8 @@ export interface ValuePlace {
   readonly path: string;
   /** End of a message, after a semicolon: names the wanted types. */
   readonly hint?: string | undefined;
-  /** Returns the row, counted from 0, of the value at an index. */
-  rowOf(index: number): number;
+  /** Returns the row, counted from 0, of the value at an index; null for a value of no row, as in updates. */
+  rowOf(index: number): number | null;
 }
 
 /** Values that become a column of one type. */
@@ -35,8 +35,9 @@ export function refuse(origin: ValuePlace, index: number, value: unknown, wanted
 /** @throws TableSchemaValidationError */
 export function refuseRow(origin: ValuePlace, index: number, reason: string): never {
   const { maker, path, hint } = origin;
-  const row = `row ${origin.rowOf(index)}`;
-  const where = maker === undefined ? `${row}, column ${path}` : `${maker}, ${row}, ${path}`;
+  const row = origin.rowOf(index);
+  const rowText = row === null ? "" : `row ${row}, `;
+  const where = maker === undefined ? `${rowText}column ${path}` : `${maker}, ${rowText}${path}`;
   throw new TableSchemaValidationError(`${where}: ${reason}${hint === undefined ? "" : `; ${hint}`}`);
 }
 

@@ -2,6 +2,7 @@
 
 import { Type } from "apache-arrow";
 import { isDate } from "../../bytes/anyRealm.js";
+import { decodeBase64 } from "../../bytes/base64.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
@@ -32,11 +33,11 @@ export function fixedValues(typed: TypedValues, byteWidth: number): Uint8Array {
     case Type.Time: {
       const ticksOf = (value: unknown) => timeOf(value, unit);
       return byteWidth === 8
-        ? longs(typed, (value) => exactLong(ticksOf(value)))
+        ? longs(typed, (value) => exactInteger(ticksOf(value)))
         : smallIntegers(typed, byteWidth, true, ticksOf);
     }
     case Type.Duration:
-      return longs(typed, exactLong);
+      return longs(typed, exactInteger);
     case Type.Timestamp:
       return longs(typed, (value) => inUnit(value, unit, timezone ?? null));
     case Type.Date:
@@ -172,6 +173,13 @@ function daysOf(value: unknown): unknown {
   return typeof value === "number" ? value / DAY_MS : value;
 }
 
+/** Texts that stand for the floats that JSON lacks. */
+const FLOAT_TEXTS: ReadonlyMap<unknown, number> = new Map([
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+]);
+
 function floats(typed: TypedValues, byteWidth: number): Uint8Array {
   const { values } = typed;
   const { length } = values;
@@ -179,11 +187,32 @@ function floats(typed: TypedValues, byteWidth: number): Uint8Array {
   const Floats = byteWidth === 8 ? Float64Array : isHalf ? Uint16Array : Float32Array;
   const floats = new Floats(length);
   for (let index = 0; index < length; index++) {
-    const value = values[index];
-    if (typeof value === "number") floats[index] = isHalf ? encodeHalfFloat(value) : value;
-    else if (!isNullish(value)) refuseValue(typed, index);
+    let value = values[index];
+    if (typeof value !== "number") {
+      if (isNullish(value)) continue;
+      value = FLOAT_TEXTS.get(value) ?? floatOfBigint(value);
+      if (value === null) refuseValue(typed, index);
+    }
+    floats[index] = isHalf ? encodeHalfFloat(value as number) : (value as number);
   }
+  if (byteWidth < 8) refuseOverflow(typed, floats, isHalf);
   return bytesOf(floats);
+}
+
+/** Returns the float that equals a bigint; null if there is none, and for other values. */
+function floatOfBigint(value: unknown): number | null {
+  if (typeof value !== "bigint") return null;
+  const float = Number(value);
+  return Number.isFinite(float) && BigInt(float) === value ? float : null;
+}
+
+/** Refuses finite numbers that became infinite because the type has fewer bits. */
+function refuseOverflow(typed: TypedValues, floats: ArrayLike<number>, isHalf: boolean): void {
+  for (let index = 0; index < floats.length; index++) {
+    const isInfinite = isHalf ? (floats[index] & 0x7fff) === 0x7c00 : Math.abs(floats[index]) === Infinity;
+    const value = typed.values[index];
+    if (isInfinite && typeof value !== "string" && Number.isFinite(Number(value))) refuseValue(typed, index);
+  }
 }
 
 function decimals(typed: TypedValues, byteWidth: number): Uint8Array {
@@ -212,7 +241,7 @@ function fixedBinaries(typed: TypedValues, byteWidth: number): Uint8Array {
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (isNullish(value)) continue;
-    const item = binaryOf(value);
+    const item = binaryOf(value) ?? decodeBase64(value);
     if (item === null || item.length !== byteWidth) refuseValue(typed, index);
     bytes.set(item, index * byteWidth);
   }

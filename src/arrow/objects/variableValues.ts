@@ -1,6 +1,7 @@
 /** Converts JavaScript values to columns of a variable width: texts and bytes. */
 
 import { isDate } from "../../bytes/anyRealm.js";
+import { decodeBase64 } from "../../bytes/base64.js";
 import { enlarged } from "../../bytes/growing.js";
 import type { Validity, VariableColumn, VariableLayout } from "../columns/column.js";
 import { formatTime } from "../types/times.js";
@@ -100,7 +101,7 @@ function binaries(typed: TypedValues, ends: Float64Array): Uint8Array {
   for (let index = 0; index < values.length; index++) {
     const value = values[index];
     if (!isNullish(value)) {
-      const piece = binaryOf(value);
+      const piece = binaryOf(value) ?? decodeBase64(value);
       if (piece === null) refuseValue(typed, index);
       pieces[index] = piece;
       end += piece.length;

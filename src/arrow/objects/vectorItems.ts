@@ -3,6 +3,8 @@
 import { type DataType, Precision, Type } from "apache-arrow";
 import { tagOf } from "../../bytes/anyRealm.js";
 
+const LARGEST_FLOAT32 = 3.4028234663852886e38;
+
 /** Returns the items of float32 or float64 vectors; null if the general encoder must check the values. */
 export function vectorItems(
   values: readonly unknown[],
@@ -11,6 +13,7 @@ export function vectorItems(
 ): Float32Array | Float64Array | null {
   const byteWidth = floatWidth(type);
   if (byteWidth === null) return null;
+  const largest = byteWidth === 8 ? Number.POSITIVE_INFINITY : LARGEST_FLOAT32;
   const total = values.length * dimension;
   const numbers = byteWidth === 8 ? new Float64Array(total) : new Float32Array(total);
   for (let index = 0; index < values.length; index++) {
@@ -18,14 +21,14 @@ export function vectorItems(
     if (value === null || value === undefined) continue;
     const start = index * dimension;
     if (isFloats(value)) {
-      if (value.length !== dimension) return null;
+      if (value.length !== dimension || (byteWidth === 4 && value.BYTES_PER_ELEMENT === 8)) return null;
       numbers.set(value, start);
       continue;
     }
     if (!Array.isArray(value) || value.length !== dimension) return null;
     for (let slot = 0; slot < dimension; slot++) {
       const number: unknown = value[slot];
-      if (typeof number !== "number") return null;
+      if (typeof number !== "number" || number > largest || number < -largest) return null;
       numbers[start + slot] = number;
     }
   }

@@ -46,7 +46,7 @@ interface ParsedTime {
 }
 
 const TIME =
-  /^([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/i;
+  /^([+-]?\d{4,12})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/i;
 
 /** Null for a text that is not a time. */
 function parseTime(text: string): ParsedTime | null {
@@ -60,8 +60,11 @@ function parseTime(text: string): ParsedTime | null {
   if (offset !== undefined && match[4] === undefined) return null;
   const minutes = offset === undefined ? 0 : parseOffset(offset);
   if (minutes === null) return null;
-  const seconds = days * 86_400 + hour * 3600 + (minute - minutes) * 60 + second;
-  const nanos = BigInt(seconds) * 1_000_000_000n + BigInt((match[7] ?? "").padEnd(9, "0"));
+  const seconds = hour * 3600 + (minute - minutes) * 60 + second;
+  const total = days * 86_400 + seconds;
+  // Years of more than 8 digits have more seconds than a number counts.
+  const exact = Number.isSafeInteger(total) ? BigInt(total) : BigInt(days) * 86_400n + BigInt(seconds);
+  const nanos = exact * 1_000_000_000n + BigInt((match[7] ?? "").padEnd(9, "0"));
   return { nanos, hasOffset: offset !== undefined };
 }
 

@@ -1,6 +1,7 @@
 /** Hashes of texts and bytes, and bytes as text. */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { BASE64_DIGITS, BASE64_VALUES } from "../../bytes/base64.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type HashName, hashAtOnce, startHash } from "../../platform/native.js";
 import { TextLane, textRows } from "../kernels/textRows.js";
@@ -119,9 +120,6 @@ function* fromHex(text: Uint8Array, start: number, end: number, output: GrowingT
   }
 }
 
-const ALPHABET = new TextEncoder().encode("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
-const SIXES = new Int8Array(256).fill(-1);
-for (let six = 0; six < 64; six++) SIXES[ALPHABET[six]] = six;
 const PADDING = 0x3d;
 
 const toBase64 = (isPadded: boolean): Code =>
@@ -133,7 +131,8 @@ const toBase64 = (isPadded: boolean): Code =>
         (bytes[offset] << 16) |
         (count > 1 ? bytes[offset + 1] << 8 : 0) |
         (count > 2 ? bytes[offset + 2] : 0);
-      for (let digit = 0; digit <= count; digit++) output.putByte(ALPHABET[(word >>> (18 - 6 * digit)) & 63]);
+      for (let digit = 0; digit <= count; digit++)
+        output.putByte(BASE64_DIGITS[(word >>> (18 - 6 * digit)) & 63]);
       for (let digit = count; isPadded && digit < 3; digit++) output.putByte(PADDING);
       if (pace.isStep()) yield;
     }
@@ -150,7 +149,7 @@ function* fromBase64(text: Uint8Array, start: number, stop: number, output: Grow
   let word = 0;
   let bits = 0;
   for (let offset = start; offset < end; offset++) {
-    const six = SIXES[text[offset]];
+    const six = BASE64_VALUES[text[offset]];
     if (six < 0) throw new InvalidInputError("decode: the text is not base64");
     word = (word << 6) | six;
     bits += 6;

@@ -1,10 +1,9 @@
 /** UpdateTable: sets columns of rows that a predicate selects. Always creates a version. */
 
-import { tagOf } from "../../bytes/anyRealm.js";
+import { binaryOf, iterableItems } from "../../arrow/objects/valueKinds.js";
+import { isDate, tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
-import { lit } from "../../expression/build.js";
 import { formatFieldPath } from "../../ident.js";
-import type { FilterValue } from "../../namespace/queries.js";
 import { type Assignment, planAssignments } from "../../write/changes/assignments.js";
 import { updateMatching } from "../../write/changes/updateMatching.js";
 import { filterOf, parametersOf, textOfFilter } from "../filter.js";
@@ -46,7 +45,7 @@ function assignedBySql(updates: unknown): Assignment[] {
     if (value === undefined || others.length > 0) {
       throw new InvalidInputError(`${label}: must be the path of a column and an expression`);
     }
-    return { path, value, label };
+    return { path, expression: value, label };
   });
 }
 
@@ -56,17 +55,31 @@ function assignedValues(values: unknown): Assignment[] {
   }
   return Object.entries(values).map(([name, value]) => {
     const path = formatFieldPath([name]);
-    return { path, value: lit(plainValue(value)), passed: value, label: `values.${path}` };
+    return { path, value: copyOf(value, 0), label: `values.${path}` };
   });
 }
 
-/** Returns a copy, because the caller may change its arrays before the update is planned again. */
-function plainValue(value: unknown): FilterValue {
-  if (value === undefined) return null;
-  if (ArrayBuffer.isView(value)) {
-    const tag = tagOf(value);
-    if (tag === "Uint8Array") return (value as Uint8Array).slice();
-    if (tag !== "DataView") return Array.from(value as unknown as ArrayLike<number | bigint>);
-  }
-  return Array.isArray(value) ? value.map(plainValue) : (value as FilterValue);
+/** Maximum levels of nesting. Also stops at values that contain themselves. */
+const MAX_DEPTH = 64;
+
+/** Returns a copy, because the caller may change the value before the update is planned again. */
+function copyOf(value: unknown, depth: number): unknown {
+  if (depth > MAX_DEPTH) throw new InvalidInputError(`values: nested deeper than ${MAX_DEPTH} levels`);
+  if (typeof value !== "object" || value === null) return value;
+  if (isDate(value)) return new Date(value.getTime());
+  // The method of a Buffer would share its memory.
+  if (ArrayBuffer.isView(value) && tagOf(value) !== "DataView") return Uint8Array.prototype.slice.call(value);
+  const bytes = binaryOf(value);
+  if (bytes !== null) return bytes.slice();
+  const items = iterableItems(value);
+  if (items !== null) return Array.from(items, (item) => copyOf(item, depth + 1));
+  if (!isPlain(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, copyOf(member, depth + 1)]);
+  return Object.fromEntries(members);
+}
+
+/** True for objects that inherit no members from a class. */
+function isPlain(value: object): boolean {
+  const prototype: object | null = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -1,5 +1,9 @@
-/** New values of an update. A value of another type is cast to its column's type, by the rules of CAST. */
+/**
+ * New values of an update. The result of an expression is cast to its column's type, by the rules of CAST. A
+ * value of the caller is taken as in rows that are inserted.
+ */
 
+import { Field, LargeBinary } from "apache-arrow";
 import {
   type Column,
   JSONB_LAYOUT,
@@ -9,12 +13,13 @@ import {
 import { jsonbColumn } from "../../arrow/columns/json.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { unwrapStructs } from "../../arrow/columns/spine.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { encodeValues } from "../../arrow/objects/encodeValues.js";
+import { binaryOf } from "../../arrow/objects/valueKinds.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { runAsync, type Steps } from "../../async/eventLoop.js";
-import { isDate } from "../../bytes/anyRealm.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
-import { lit } from "../../expression/build.js";
 import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
@@ -24,15 +29,12 @@ import { resolveField } from "../../schema/fieldPaths.js";
 import { storageOf, type TableField } from "../../schema/schema.js";
 import { storedColumn } from "./storedValues.js";
 
-/** A column to set, in the caller's spelling. */
-export interface Assignment {
+/** A column to set, in the caller's spelling, to an expression or to a value. */
+export type Assignment = {
   readonly path: string;
-  readonly value: ExpressionInput;
-  /** The caller's value, if it is a value rather than an expression. */
-  readonly passed?: unknown;
   /** The caller's spelling of the value, for messages. */
   readonly label: string;
-}
+} & ({ readonly expression: ExpressionInput } | { readonly value: unknown });
 
 export interface PlannedAssignment {
   /** Index of the column among the table's. */
@@ -89,22 +91,46 @@ function withoutValues(fields: readonly TableField[], field: TableField): Planne
   };
 }
 
-async function planAssignment(
+function planAssignment(
   fields: readonly TableField[],
   field: TableField,
   assignment: Assignment,
   parameters: FilterParameters,
   signal: AbortSignal | undefined,
+): PlannedAssignment | Promise<PlannedAssignment> {
+  if ("value" in assignment) return planValue(fields, field, assignment.value);
+  return planExpression(fields, field, assignment, parameters, signal);
+}
+
+/** @throws TableSchemaValidationError for a value that the column's type does not take */
+function planValue(fields: readonly TableField[], field: TableField, value: unknown): PlannedAssignment {
+  const path = formatFieldPath([field.name]);
+  const wrapsBlobs =
+    storageOf(field) === "blobStructs" && (typeof value === "string" || binaryOf(value) !== null);
+  const plain = arrowFieldFromLogical(field, path);
+  const target = wrapsBlobs ? new Field(plain.name, new LargeBinary(), plain.nullable) : plain;
+  const fitted = encodeValues([value], target, { path, rowOf: () => null });
+  const stored = field.type.kind === "json" ? jsonbColumn(fitted as LeafColumn, path) : fitted;
+  return {
+    index: fields.indexOf(field),
+    field,
+    wrapsBlobs,
+    *evaluate(_, rowCount) {
+      yield;
+      return takeColumn(stored, new Uint32Array(rowCount));
+    },
+  };
+}
+
+async function planExpression(
+  fields: readonly TableField[],
+  field: TableField,
+  { expression: input, label }: Extract<Assignment, { readonly expression: unknown }>,
+  parameters: FilterParameters,
+  signal: AbortSignal | undefined,
 ): Promise<PlannedAssignment> {
   const path = formatFieldPath([field.name]);
-  const { label } = assignment;
-  const bound = bindAssigned(
-    asRowsTakeIt(assignment, valueTypeOfField(field)),
-    parameters,
-    fields,
-    (valueType) => assignedType(field, valueType),
-    label,
-  );
+  const bound = bindAssigned(input, parameters, fields, (valueType) => assignedType(field, valueType), label);
   const expression = await runAsync(bound, signal);
   const inputs = expression.paths.map((segments) => inputAt(fields, segments));
   const isText = field.type.kind === "json" && expression.type.kind === "string";
@@ -120,18 +146,6 @@ async function planAssignment(
       return isText ? jsonbColumn(values as LeafColumn, path) : storedColumn(values, JSONB_LAYOUT, path);
     },
   };
-}
-
-/** Converts a value as rows are converted on insert, where CAST would round differently. */
-function asRowsTakeIt({ value, passed, label }: Assignment, type: ValueType): ExpressionInput {
-  if (typeof passed === "number" && !Number.isSafeInteger(passed) && type.kind === "int") {
-    throw new InvalidInputError(
-      `${label}: ${passed} is not an integer that a number holds exactly; pass a bigint`,
-    );
-  }
-  const isCut = type.kind === "timestamp" && type.unit === "s" && isDate(passed);
-  // Rows round a moment down to its second; CAST rounds it towards 1970.
-  return isCut ? lit(new Date(Math.floor(passed.getTime() / 1000) * 1000)) : value;
 }
 
 const LARGE_BINARY: VariableLayout = { kind: "variable", offsetBits: 64, text: false };
