@@ -67,7 +67,7 @@ export interface UpdateTableRequest extends BranchRequest, WithProgress, WithPro
   readonly updates?: readonly (readonly [path: string, expression: string])[] | undefined;
   /**
    * New values by the names of top-level columns. The column's type decides what a value means, as in rows that
-   * are inserted.
+   * are inserted. Null and undefined set null.
    */
   readonly values?: Readonly<Record<string, unknown>> | undefined;
   /** Selects the rows to update: SQL text or an expression. Default: all rows. */
