@@ -84,7 +84,7 @@ export function hasMemory(value: unknown, accepts: (memory: ArrayBufferLike) => 
   return false;
 }
 
-/** Returns the memory of typed arrays in plain data that threads do not share, each once. */
+/** Returns the memory blocks under the typed arrays in plain data, each once, without shared memory. */
 export function ownMemoryOf(value: unknown): ArrayBuffer[] {
   const memory = new Set<ArrayBuffer>();
   hasMemory(value, (buffer) => {

@@ -65,7 +65,9 @@ export interface VectorSearchOptions {
   readonly nprobes?: number | undefined;
   /** Minimum number of index partitions to search. Not allowed with `nprobes`. */
   readonly minimumNprobes?: number | undefined;
-  /** Maximum partitions to search if the minimum yields too few rows; 0 means all. Not allowed with `nprobes`. */
+  /**
+   * Maximum partitions to search if the minimum yields too few rows; 0 means all. Not allowed with `nprobes`.
+   */
   readonly maximumNprobes?: number | undefined;
   /** Number of candidates whose exact distances are computed, as a multiple of the limit. Default: none. */
   readonly refineFactor?: number | undefined;

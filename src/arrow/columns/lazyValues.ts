@@ -91,7 +91,7 @@ export interface ChunkedTexts {
   gather(): DecodedValues & { readonly lazy?: LazyTexts };
   /**
    * Returns the decoded values of a few sorted rows; null if decoding all values would be faster.
-   * @throws CorruptFileError as `gather`, for the offsets of these values
+   * @throws CorruptFileError if the offsets of these values do not ascend inside their chunk
    */
   pick(rows: Uint32Array): DecodedValues | null;
 }

@@ -145,7 +145,7 @@ export interface IpcFooter {
 
 /**
  * Reads the locations of a file's messages. Does not check that they lie inside the file.
- * @throws InvalidInputError as {@link checkMessageMetadata}
+ * @throws InvalidInputError for the same reasons as {@link checkMessageMetadata}
  */
 export function checkFooter(footer: Uint8Array): IpcFooter {
   const guard = new Guard(footer);

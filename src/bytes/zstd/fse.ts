@@ -118,7 +118,10 @@ export function normalize(counts: Uint32Array, total: number, log: number): Int1
   return shares;
 }
 
-/** Writes numbers with as many bits as the rest of the sum needs, the lowest of them in one bit less. */
+/**
+ * Writes the probabilities. A number takes as many bits as the rest of the sum needs; the smallest numbers
+ * take one bit less.
+ */
 export function writeProbabilities(probabilities: Int16Array, log: number, output: BitWriter): void {
   output.add(log - 5, 4);
   let rest = 1 << log;

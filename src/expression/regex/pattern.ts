@@ -9,7 +9,8 @@
  *     ^ $ \A \z \b \B                                        positions
  *     \n \t \r \f \v \a \x7F \x{10FFFF} \u{…} \u00E9 \. …    escapes
  *
- * Flags: `i` any case, `m` lines, `s` dots match line breaks, `x` blanks mean nothing, `U` is ignored.
+ * Flags: `i` ignores case, `m` makes ^ and $ match at line breaks, `s` makes dots match line breaks, `x`
+ * ignores blanks, `U` has no effect.
  */
 
 import type { Steps } from "../../async/eventLoop.js";

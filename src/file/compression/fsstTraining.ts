@@ -236,7 +236,7 @@ function countCodes(table: FsstSymbolTable, sample: Sample, share: number, count
       const length = entry >>> 8;
       const code = length === 0 ? BYTE_CODES + byte : entry & 0xff;
       single[code]++;
-      // The first byte of a symbol alone may make the better pair, and the better symbol.
+      // Also count the first byte of the symbol: alone or in a pair, it may save more than the symbol.
       if (length > 1) single[BYTE_CODES + byte]++;
       if (previous >= 0) {
         counts.addPair(previous, code);

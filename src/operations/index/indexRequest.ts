@@ -137,7 +137,7 @@ function textSettings(request: CreateTableIndexRequest): TextSettings {
   const greatest = longest ?? DEFAULT_TEXT_PARAMETERS.maxNgramLength;
   if ((shortest ?? DEFAULT_TEXT_PARAMETERS.minNgramLength) > greatest) {
     throw new InvalidInputError(
-      `minNgramLength: must be at most the greatest length, ${greatest}, not ${shortest ?? DEFAULT_TEXT_PARAMETERS.minNgramLength}`,
+      `minNgramLength: must be at most maxNgramLength, ${greatest}, not ${shortest ?? DEFAULT_TEXT_PARAMETERS.minNgramLength}`,
     );
   }
   const blockSize = optionalCount(request.blockSize, "blockSize", 1);

@@ -49,8 +49,8 @@ export interface SelectionOptions {
 /**
  * @param reads of the table's fields: collects the inputs of the columns
  * @throws TableColumnNotFoundError for a path that is not in the schema; InvalidInputError for a malformed
- *   path and for too many paths; UnsupportedError for a column of a type this build does not read; for
- *   expressions as `bindExpression`
+ *   path and for too many paths; UnsupportedError for a column of a type this build does not read; the errors
+ *   of `bindExpression`
  */
 export function* selectColumns(
   fields: readonly TableField[],

@@ -96,7 +96,7 @@ export function openSpace(memory: SpaceMemory, lane = 0): VectorSpace {
   const measure = measureKernel(options, values);
   const choose = chooseKernel(options, values);
   if (measure === null || choose === null)
-    throw new InternalError("the kernels of a kernel memory do not compile");
+    throw new InternalError("the kernels did not compile, although their memory was allocated");
   return kernelSpace(options, measure, choose, lanes * LANE_BYTES, lane);
 }
 
