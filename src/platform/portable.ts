@@ -47,6 +47,11 @@ export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 export const isAscii = (bytes: Uint8Array): boolean => bytes.every((byte) => byte < 0x80);
 
+export function textReader(bytes: Uint8Array): (start: number, end: number) => string {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return (start, end) => decoder.decode(bytes.subarray(start, end));
+}
+
 export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> => new Uint8Array(byteLength);
 
 export function isUtf8(bytes: Uint8Array): boolean {

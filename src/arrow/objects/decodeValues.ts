@@ -21,6 +21,7 @@ import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { decodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InternalError } from "../../errors.js";
+import { textReader } from "../../platform/native.js";
 import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { itemsWithin } from "../columns/columnBytes.js";
 import { readIndices } from "../columns/dictionaries.js";
@@ -175,32 +176,17 @@ function numbersOf(column: FixedColumn, type: DataType): NumberArray {
 
 // ------------------------------------------------------------------------------- values of a variable width
 
-const decoder = new TextDecoder();
-
 function variableValues({ offsets, bytes, length }: VariableColumn, type: DataType): unknown[] {
   const isText = type.typeId === Type.Utf8 || type.typeId === Type.LargeUtf8;
+  const textAt = isText ? textReader(bytes) : null;
   const values: unknown[] = new Array(length);
   let start = Number(offsets[0]);
   for (let row = 0; row < length; row++) {
     const end = Number(offsets[row + 1]);
-    values[row] = isText ? textAt(bytes, start, end) : bytes.slice(start, end);
+    values[row] = textAt === null ? bytes.slice(start, end) : textAt(start, end);
     start = end;
   }
   return values;
-}
-
-/** Maximum length of a text that is decoded without TextDecoder, whose call costs more for short texts. */
-const SHORT_TEXT = 16;
-
-function textAt(bytes: Uint8Array, start: number, end: number): string {
-  if (end - start > SHORT_TEXT) return decoder.decode(bytes.subarray(start, end));
-  let text = "";
-  for (let offset = start; offset < end; offset++) {
-    const byte = bytes[offset];
-    if (byte > 0x7f) return decoder.decode(bytes.subarray(start, end));
-    text += String.fromCharCode(byte);
-  }
-  return text;
 }
 
 // --------------------------------------------------------------------------------------------- nested values

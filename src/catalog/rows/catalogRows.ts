@@ -13,11 +13,13 @@ import type { Column, VariableColumn } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { isSameType, type LogicalType } from "../../arrow/types/type.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
+import { textReader } from "../../platform/native.js";
 import type { TableField } from "../../schema/schema.js";
 
 export interface CatalogRow {
@@ -238,27 +240,11 @@ function knownValues(column: string, rows: readonly CatalogRow[]): (string | nul
   }
 }
 
-/** Decodes a string column. Text of one byte per character is decoded in one call and cut. */
-function decodeStrings(column: VariableColumn): (string | null)[] {
-  const { length, offsets, bytes, validity } = column;
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const first = Number(offsets[0]);
-  const whole = decoder.decode(bytes.subarray(first, Number(offsets[length])));
-  const isAscii = whole.length === Number(offsets[length]) - first;
-  const values: (string | null)[] = new Array(length);
-  for (let index = 0; index < length; index++) {
-    const bit = validity === null ? 0 : validity.bitOffset + index;
-    if (validity !== null && ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) {
-      values[index] = null;
-      continue;
-    }
-    const start = Number(offsets[index]);
-    const end = Number(offsets[index + 1]);
-    values[index] = isAscii
-      ? whole.slice(start - first, end - first)
-      : decoder.decode(bytes.subarray(start, end));
-  }
-  return values;
+function decodeStrings({ length, offsets, bytes, validity }: VariableColumn): (string | null)[] {
+  const textAt = textReader(bytes);
+  return Array.from({ length }, (_, index) =>
+    isValid(validity, index) ? textAt(Number(offsets[index]), Number(offsets[index + 1])) : null,
+  );
 }
 
 function encodeStrings(values: readonly (string | null)[]): VariableColumn {

@@ -8,6 +8,7 @@
  * Chunks lie back to back in the buffer of chunk data.
  */
 
+import { alignedBytes } from "../../bytes/aligned.js";
 import { bytesOf } from "../../bytes/view.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 
@@ -22,7 +23,7 @@ export class ChunkWords {
   /** Range of the chunk in the chunk data. */
   start = 0;
   end = 0;
-  readonly #words: DataView;
+  readonly #words: Uint16Array | Uint32Array;
 
   /**
    * @param valueCount of the page
@@ -30,7 +31,7 @@ export class ChunkWords {
    */
   constructor(
     words: Uint8Array,
-    private readonly hasLargeChunk: boolean,
+    hasLargeChunk: boolean,
     private readonly valueCount: number,
     private readonly dataBytes: number,
     private readonly origin: PageOrigin,
@@ -40,7 +41,10 @@ export class ChunkWords {
     if (this.chunkCount === 0 && valueCount > 0) {
       throw corruptPage(origin, `${valueCount} values in a page without chunks`);
     }
-    this.#words = new DataView(words.buffer, words.byteOffset, words.byteLength);
+    const { buffer, byteOffset } = alignedBytes(words, 4);
+    this.#words = hasLargeChunk
+      ? new Uint32Array(buffer, byteOffset, this.chunkCount)
+      : new Uint16Array(buffer, byteOffset, this.chunkCount);
   }
 
   /** Index of the value after the last of the chunk. */
@@ -52,11 +56,9 @@ export class ChunkWords {
   next(): boolean {
     if (this.index + 1 >= this.chunkCount) return false;
     const index = ++this.index;
-    const word = this.hasLargeChunk
-      ? this.#words.getUint32(index * 4, true)
-      : this.#words.getUint16(index * 2, true);
+    const word = this.#words[index];
     this.firstValue += this.count;
-    this.count = index === this.chunkCount - 1 ? this.valueCount - this.firstValue : 2 ** (word & 15);
+    this.count = index === this.chunkCount - 1 ? this.valueCount - this.firstValue : 1 << (word & 15);
     this.start = this.end;
     this.end += ((word >>> 4) + 1) * 8;
     if (this.count < 0 || this.endValue > this.valueCount) {
