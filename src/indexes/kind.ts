@@ -207,22 +207,32 @@ export interface BuildableKind {
   build(rows: RowStream, target: IndexTarget): Promise<WrittenFiles>;
 }
 
+/** A segment that a merge reads. */
+export interface OldSegment<Index extends MergeableIndex = MergeableIndex> {
+  readonly index: Index;
+  /** Maps its rows to their new ids; null if all of them kept their ids. */
+  readonly moves: RowMoves | null;
+}
+
 /** A kind whose segments can be merged and remapped. */
 export interface MergeableKind<Index extends MergeableIndex = MergeableIndex>
   extends Omit<BuildableKind, "name"> {
   /** Highest format version that this release opens. */
   readonly maxIndexVersion: number;
+  /** True if an index has one segment only, because LanceDB misreads several. Default false. */
+  readonly isUndivided?: boolean;
+  /** Returns true if {@link merge} takes these segments of an index. Default: it takes any. */
+  canMerge?(old: readonly Index[]): boolean;
   /**
    * Merges old segments and further rows into one new segment.
-   * @param moves null if all rows of the old segments kept their ids
    * @param rows see {@link storesAddresses}
    */
-  merge(
-    old: readonly Index[],
-    moves: RowMoves | null,
-    rows: RowStream,
-    target: IndexTarget,
-  ): Promise<WrittenFiles>;
+  merge(old: readonly OldSegment<Index>[], rows: RowStream, target: IndexTarget): Promise<WrittenFiles>;
+  /**
+   * Writes rows as one more segment of an index. Default: {@link build} with the parameters of `model`.
+   * @param model an older segment of the index
+   */
+  extend?(model: Index, rows: RowStream, target: IndexTarget): Promise<WrittenFiles>;
   /** Opens a segment. @throws CorruptFileError; UnsupportedError for a layout of other releases */
   open(files: IndexFiles, field: TableField): Promise<Index>;
 }

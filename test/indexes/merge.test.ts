@@ -58,7 +58,11 @@ describe.each([
     const old = [await build(kind, type, a, 0), await build(kind, type, b, 5000)];
     const directory = await makeTempDir();
     const ids = c.map((_, row) => idOf(5003 + row));
-    await kind.merge(old, null, rowsOf(field.type, c, ids), targetOf(directory, field));
+    await kind.merge(
+      old.map((index) => ({ index, moves: null })),
+      rowsOf(field.type, c, ids),
+      targetOf(directory, field),
+    );
     const files = filesIn(directory);
     await expectAnswers(type, await kind.open(files, field), [...a, ...b, ...c], new Random(4));
     await files.close();
@@ -68,7 +72,7 @@ describe.each([
     const values = draw(5, 6000);
     const old = await build(kind, type, values, 0);
     const directory = await makeTempDir();
-    await kind.merge([old], moves, rowsOf(field.type, [], []), targetOf(directory, field));
+    await kind.merge([{ index: old, moves }], rowsOf(field.type, [], []), targetOf(directory, field));
     const files = filesIn(directory);
     const index = await kind.open(files, field);
     const rows = await index.search({ kind: "range", lower: null, upper: null });
@@ -92,7 +96,7 @@ it("a merge maps moved texts", async () => {
   const values = Array.from({ length: 1000 }, (_, row) => Buffer.from(`text ${row % 10}00`));
   const old = await build(NGRAM, "string", values, 0);
   const directory = await makeTempDir();
-  await NGRAM.merge([old], moves, rowsOf(field.type, [], []), targetOf(directory, field));
+  await NGRAM.merge([{ index: old, moves }], rowsOf(field.type, [], []), targetOf(directory, field));
   const index = await NGRAM.open(filesIn(directory), field);
   const { rows } = await index.search({ kind: "contains", text: "300" });
   const expected = [...values.keys()]

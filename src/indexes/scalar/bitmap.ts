@@ -31,11 +31,11 @@ export const BITMAP: IndexKind = {
   refusal: ({ type }) =>
     hasBitmaps(type) ? null : "is of a type other than booleans, integers, text and binary",
 
-  build: (rows, target) => BITMAP.merge([], null, rows, target),
+  build: (rows, target) => BITMAP.merge([], rows, target),
 
-  async merge(old, moves, rows, target) {
+  async merge(old, rows, target) {
     const { type } = target.field;
-    const before = old.map((index) => (index as BitmapSearch).file.groups(moves, target.signal));
+    const before = old.map(({ index, moves }) => (index as BitmapSearch).file.groups(moves, target.signal));
     const added = groupByValue(counted(rows, target), type, target.sort);
     return [await writeSets(target, BITMAP_FORM, type, [...before, added])];
   },

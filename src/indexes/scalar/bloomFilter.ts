@@ -36,6 +36,7 @@ import type {
   IndexQuery,
   IndexSearchOptions,
   IndexTarget,
+  OldSegment,
   OpenIndex,
   RowStream,
   SearchEstimate,
@@ -107,9 +108,9 @@ export const BLOOMFILTER: IndexKind = {
     return "is of a type other than integers, float32, float64, text, binary, dates and times";
   },
 
-  build: async (rows, target) => [await write(rows, [], null, target)],
-  merge: async (old, moves, rows, target) => [
-    await write(rows, old as readonly BloomSearch[], moves, withParameters(old, target)),
+  build: async (rows, target) => [await write(rows, [], target)],
+  merge: async (old, rows, target) => [
+    await write(rows, old as readonly OldSegment<BloomSearch>[], withParameters(old, target)),
   ],
 
   async open(files) {
@@ -188,14 +189,15 @@ interface FilterRows {
 
 async function write(
   rows: RowStream,
-  old: readonly BloomSearch[],
-  moves: RowMoves | null,
+  old: readonly OldSegment<BloomSearch>[],
   target: IndexTarget,
 ): Promise<WrittenIndexFile> {
   const zoneRows = zoneRowsOf(target.parameters);
   const probability = probabilityOf(target.parameters);
   const batches = async function* (): AsyncGenerator<InputBatch> {
-    for (const index of old) for await (const kept of index.kept(moves, target.signal)) yield batchOf(kept);
+    for (const { index, moves } of old) {
+      for await (const kept of index.kept(moves, target.signal)) yield batchOf(kept);
+    }
     const filters = new Filters(filterBytes(zoneRows, probability));
     for await (const _ of summarise(counted(rows, target), zoneRows, filters)) {
       if (filters.byteLength >= ROUND_BYTES) yield batchOf(filters.take());

@@ -79,8 +79,10 @@ export const BTREE: IndexKind = {
 
   build: (rows, target) => write(target.sort(counted(rows, target), target.field.type), target),
 
-  merge(old, moves, rows, target) {
-    const sorted = old.map((index) => movedRows((index as BTreeSearch).rows(target.signal), moves));
+  merge(old, rows, target) {
+    const sorted = old.map(({ index, moves }) =>
+      movedRows((index as BTreeSearch).rows(target.signal), moves),
+    );
     const added = target.sort(counted(rows, target), target.field.type);
     return write(mergeSorted([...sorted, added], target.field.type), target);
   },

@@ -19,6 +19,7 @@ import type {
   IndexQuery,
   IndexRows,
   IndexSearchOptions,
+  OldSegment,
   OpenIndex,
   RowStream,
   SearchEstimate,
@@ -45,22 +46,24 @@ export const LABEL_LIST: IndexKind = {
       ? null
       : "is no list of booleans, integers, text or binary",
 
-  build: (rows, target) => LABEL_LIST.merge([], null, rows, target),
+  build: (rows, target) => LABEL_LIST.merge([], rows, target),
 
-  async merge(old, moves, rows, target) {
+  async merge(old, rows, target) {
     const type = itemType(target.field);
-    const before = old.map((index) => index as LabelListSearch);
+    const before = old as readonly OldSegment<LabelListSearch>[];
     const nulls = new RowIdsBuilder();
     const form: SetFileForm = {
       ...BITMAP_FORM,
       async finish(file, setCount) {
         await BITMAP_FORM.finish?.(file, setCount);
-        const oldNulls = before.map(({ nullLists: lists }) => (moves === null ? lists : lists?.moved(moves)));
+        const oldNulls = before.map(({ index: { nullLists: lists }, moves }) =>
+          moves === null ? lists : lists?.moved(moves),
+        );
         const allNulls = RowIds.unionOf([nulls.finish(), ...oldNulls.map((lists) => lists ?? RowIds.none)]);
         file.addMetadata(NULLS_KEY, String(await file.addGlobalBuffer(allNulls.encode())));
       },
     };
-    const groups = before.map(({ file }) => file.groups(moves, target.signal));
+    const groups = before.map(({ index, moves }) => index.file.groups(moves, target.signal));
     const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
     return [await writeSets(target, form, type, [...groups, added])];
   },

@@ -50,10 +50,10 @@ export const NGRAM: IndexKind = {
   storesAddresses: false,
   refusal: ({ type }) => (type.kind === "string" ? null : "is of a type other than text"),
 
-  build: (rows, target) => NGRAM.merge([], null, rows, target),
+  build: (rows, target) => NGRAM.merge([], rows, target),
 
-  async merge(old, moves, rows, target) {
-    const before = old.map((index) => (index as NgramSearch).file.groups(moves, target.signal));
+  async merge(old, rows, target) {
+    const before = old.map(({ index, moves }) => (index as NgramSearch).file.groups(moves, target.signal));
     const added = groupRows(target.sort(trigramRows(counted(rows, target)), UINT32), UINT32);
     return [await writeSets(target, FORM, UINT32, [...before, added])];
   },

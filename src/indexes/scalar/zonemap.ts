@@ -98,8 +98,8 @@ export const ZONEMAP: IndexKind = {
   storesAddresses: true,
   refusal: (field) => BTREE.refusal(field),
   build: async (rows, target) => [await write(rows, [], target)],
-  async merge(old, moves, rows, target) {
-    const before = old.map((index) => (index as ZonemapSearch).kept(moves));
+  async merge(old, rows, target) {
+    const before = old.map(({ index, moves }) => (index as ZonemapSearch).kept(moves));
     return [await write(rows, before, withParameters(old, target))];
   },
 

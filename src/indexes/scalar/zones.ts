@@ -18,7 +18,7 @@ import {
   UINT64_TYPE,
   uint64Column,
 } from "../indexFile.js";
-import type { IndexParameters, IndexRows, IndexTarget, MergeableIndex, RowStream } from "../kind.js";
+import type { IndexParameters, IndexRows, IndexTarget, OldSegment, RowStream } from "../kind.js";
 import { RowIds, unionInPairs } from "../rowIds.js";
 
 /** Default number of rows of a zone. */
@@ -84,9 +84,9 @@ export const rowCountOf = (zones: readonly Zone[]): number =>
   zones.reduce((sum, { length }) => sum + length, 0);
 
 /** Returns the target of a merge: its parameters default to those of the first old segment. */
-export const withParameters = ([old]: readonly MergeableIndex[], target: IndexTarget): IndexTarget => ({
+export const withParameters = ([old]: readonly OldSegment[], target: IndexTarget): IndexTarget => ({
   ...target,
-  parameters: { ...old?.parameters, ...target.parameters },
+  parameters: { ...old?.index.parameters, ...target.parameters },
 });
 
 /** Returns the zone size that the parameter `rowsPerZone` sets. @throws InvalidInputError */

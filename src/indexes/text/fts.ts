@@ -14,6 +14,8 @@ export const FTS: IndexKind = {
   indexVersion: 2,
   maxIndexVersion: 3,
   storesAddresses: false,
+  // LanceDB 0.39 finds rows twice if an index has several segments.
+  isUndivided: true,
   refusal({ type, children }) {
     const item = type.kind === "list" ? children[0]?.type : undefined;
     return type.kind === "string" || item?.kind === "string" ? null : "holds no text";
@@ -31,6 +33,6 @@ export const FTS: IndexKind = {
   },
   checkParameters: async (parameters) => (await files.get()).checkTextParameters(parameters),
   build: async (rows, target) => (await files.get()).buildTextIndex(rows, target),
-  merge: async (old, moves, rows, target) => (await files.get()).mergeTextIndexes(old, moves, rows, target),
+  merge: async (old, rows, target) => (await files.get()).mergeTextIndexes(old, rows, target),
   open: async (indexFiles) => (await opened.get()).openTextIndex(indexFiles),
 };

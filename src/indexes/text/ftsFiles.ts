@@ -3,11 +3,10 @@
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { encodeRoaring } from "../../bytes/roaring.js";
 import { BINARY_TYPE, binaryColumn, integerWords, once, writeIndexFile } from "../indexFile.js";
-import type { IndexParameters, IndexTarget, MergeableIndex, RowStream, WrittenIndexFile } from "../kind.js";
-import type { RowMoves } from "../moves.js";
+import type { IndexParameters, IndexTarget, OldSegment, RowStream, WrittenIndexFile } from "../kind.js";
 import { counted } from "../sortedRows.js";
 import { Analyzer } from "./analyzer.js";
-import { writeMovedPartition } from "./movedPartition.js";
+import { addOldPartition, oldPartitions, smallPartitions, writeOldPartition } from "./oldPartitions.js";
 import { formatTextParameters, type TextParameters, textParameters } from "./parameters.js";
 import { PartitionBuilder } from "./partitionBuilder.js";
 import { formTexts, setTexts } from "./partitionWriter.js";
@@ -28,26 +27,31 @@ export async function buildTextIndex(rows: RowStream, target: IndexTarget): Prom
   return [...builder.files, metadata];
 }
 
+/**
+ * Merges segments with further rows. Partitions whose rows stay are copied as they are, except small ones
+ * (sizeTiers.ts), whose documents share a partition with the new rows.
+ */
 export async function mergeTextIndexes(
-  old: readonly MergeableIndex[],
-  moves: RowMoves | null,
+  old: readonly OldSegment[],
   rows: RowStream,
   target: IndexTarget,
 ): Promise<WrittenIndexFile[]> {
-  const [first] = old as TextIndex[];
+  const segments = old as readonly OldSegment<TextIndex>[];
+  const [{ index: first }] = segments;
   const { parameters } = first;
+  const parts = oldPartitions(segments);
+  const small = await smallPartitions(parts, target);
   const files: WrittenIndexFile[] = [];
   const ids: string[] = [];
-  for (const index of old as TextIndex[]) {
-    for (const partition of index.partitions) {
-      const id = String(ids.length);
-      const written = await writeMovedPartition(partition, index, moves, target, id);
-      if (written === null) continue;
-      files.push(...written);
-      ids.push(id);
-    }
+  for (const part of parts) {
+    if (small.has(part)) continue;
+    const written = await writeOldPartition(part, target, String(ids.length));
+    if (written === null) continue;
+    files.push(...written);
+    ids.push(String(ids.length));
   }
   const builder = new PartitionBuilder(target, parameters, ids.length);
+  for (const [part, tokens] of small) await addOldPartition(builder, part, tokens, target);
   await addRows(builder, await first.analyzer(), counted(rows, target));
   ids.push(...builder.partitionIds);
   return [...files, ...builder.files, await writeMetadata(target, parameters, ids)];

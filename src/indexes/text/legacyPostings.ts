@@ -75,6 +75,10 @@ export class LegacyPostings implements PostingFile {
     return new LegacyPostings(files, file, tokenCount, documents);
   }
 
+  get path(): string {
+    return this.file.path;
+  }
+
   get cacheKey(): string {
     return this.file.cacheKey;
   }

@@ -13,30 +13,53 @@ import type { TextPartition, TokenPostings } from "./textPartition.js";
 /** Marks a deleted document. */
 const GONE = 0xffffffff;
 
+/** Documents that remain, with the current ids of all documents as pairs of words. */
+export interface RemainingDocuments {
+  readonly ids: Uint32Array;
+  /** Numbers of the documents, ascending; null for all. */
+  readonly kept: Uint32Array | null;
+  /** True if each document has the id that is stored. */
+  readonly areSameIds: boolean;
+}
+
+/** Returns the documents of rows that an index still covers. */
+export async function remainingDocuments(
+  partition: TextPartition,
+  { deletedFragments }: TextIndex,
+  moves: RowMoves | null,
+  signal?: AbortSignal,
+): Promise<RemainingDocuments> {
+  const { ids: stored, count } = await partition.documents(signal);
+  const { ids, kept } = moves?.move(stored) ?? { ids: stored, kept: null };
+  const areSameIds = ids === stored;
+  if (deletedFragments.size === 0) return { ids, kept, areSameIds };
+  const all = kept ?? Uint32Array.from({ length: count }, (_, document) => document);
+  const left = all.filter((document) => !deletedFragments.has(stored[2 * document + 1]));
+  return { ids, kept: left, areSameIds };
+}
+
 /** Writes a partition with the current row ids, without deleted rows. @returns null if no row remains */
 export async function writeMovedPartition(
   partition: TextPartition,
-  { parameters, deletedFragments }: TextIndex,
-  moves: RowMoves | null,
+  remaining: RemainingDocuments,
+  parameters: TextParameters,
   target: IndexTarget,
   id: string,
 ): Promise<WrittenIndexFile[] | null> {
   const { signal } = target;
   const documents = await partition.documents(signal);
-  const moved = moves?.move(documents.ids) ?? { ids: documents.ids, kept: null };
   const numbers = new Uint32Array(documents.count).fill(GONE);
   const ids = new Uint32Array(2 * documents.count);
   const lengths = new Uint32Array(documents.count);
   let count = 0;
   const keep = (document: number): void => {
-    if (deletedFragments.has(documents.ids[2 * document + 1])) return;
     numbers[document] = count;
-    ids[2 * count] = moved.ids[2 * document];
-    ids[2 * count + 1] = moved.ids[2 * document + 1];
+    ids[2 * count] = remaining.ids[2 * document];
+    ids[2 * count + 1] = remaining.ids[2 * document + 1];
     lengths[count++] = documents.lengths[document];
   };
-  if (moved.kept === null) for (let document = 0; document < documents.count; document++) keep(document);
-  else for (const document of moved.kept) keep(document);
+  if (remaining.kept === null) for (let document = 0; document < documents.count; document++) keep(document);
+  else for (const document of remaining.kept) keep(document);
   if (count === 0) return null;
   const table = await partition.tokens(signal);
   const names: Uint8Array[] = new Array(table.count);

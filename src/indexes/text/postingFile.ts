@@ -29,6 +29,7 @@ import { PostingList } from "./postingList.js";
 export type PositionLayout = "packed" | "listed" | null;
 
 export interface PostingFile {
+  readonly path: string;
   /** Prefix of the file's cache keys. */
   readonly cacheKey: string;
   /** Number of tokens; ids count from 0. */
@@ -79,6 +80,7 @@ export async function openPostings(
     });
   };
   return {
+    path: file.path,
     cacheKey: file.cacheKey,
     tokenCount: file.rowCount,
     async lists(ids, withPositions, signal) {

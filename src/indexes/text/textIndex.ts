@@ -35,6 +35,8 @@ export class TextIndex implements OpenIndex {
     readonly partitions: readonly TextPartition[],
     /** Fragments whose documents are deleted. */
     readonly deletedFragments: ReadonlySet<number>,
+    /** Layout of the partitions; null before LanceDB 0.21. */
+    readonly form: PartitionForm | null,
   ) {}
 
   /** @throws UnsupportedError if this release lacks the tokenizer */
@@ -78,7 +80,7 @@ async function openPartitions(files: IndexFiles): Promise<TextIndex> {
   const form = formOf(file, parameters);
   const partitions: TextPartition[] = [];
   for (const id of partitionIds(file)) partitions.push(await TextPartition.open(files, id, form));
-  return new TextIndex(parameters, partitions, await deletedFragments(file));
+  return new TextIndex(parameters, partitions, await deletedFragments(file), form);
 }
 
 /** Opens an index of LanceDB before 0.21: one partition, whose token file holds the parameters. */
@@ -86,7 +88,7 @@ async function openLegacyIndex(files: IndexFiles): Promise<TextIndex> {
   const file = await OpenIndexFile.open(files, LEGACY_FILES.tokens, []);
   const partition = await TextPartition.openLegacy(files);
   const parameters = { ...parametersIn(file, "tokenizer", "{}"), withPosition: partition.hasPositions };
-  return new TextIndex(parameters, [partition], new Set());
+  return new TextIndex(parameters, [partition], new Set(), null);
 }
 
 function parametersIn(file: OpenIndexFile, name: string, fallback = ""): TextParameters {

@@ -103,6 +103,11 @@ export class TextPartition {
     return this.docs.rowCount;
   }
 
+  /** Paths of the files. */
+  get paths(): Readonly<Record<keyof ReturnType<typeof partitionFiles>, string>> {
+    return { docs: this.docs.path, tokens: this.tokenFile.path, invert: this.postings.path };
+  }
+
   /** Returns the number of tokens of all documents. */
   async totalTokens(signal?: AbortSignal): Promise<number> {
     if (this.#totalTokens === null) {

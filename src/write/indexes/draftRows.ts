@@ -23,9 +23,12 @@ export class DraftRows {
   /** Fragments by {@link valuesKey}. */
   readonly #fragments: ReadonlyMap<string, DataFragment>;
 
-  /** @param base version whose fragments are all read */
-  constructor(base: OpenVersion<ReaderEnvironment>, column: IndexColumn) {
-    const { fragments } = base.file.manifest;
+  /** @param fragments of `base` that are read. Default: all */
+  constructor(
+    base: OpenVersion<ReaderEnvironment>,
+    column: IndexColumn,
+    fragments: readonly DataFragment[] = base.file.manifest.fragments,
+  ) {
     this.#base = base;
     this.#column = column;
     this.#fragments = new Map(fragments.map((fragment) => [valuesKey(fragment, column), fragment]));

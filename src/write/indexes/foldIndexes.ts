@@ -1,18 +1,17 @@
 /**
- * Brings indexes up to date: merges rows of uncovered fragments into each index, and the segments of an index
- * into one. All indexes change in one version. Kinds that this release does not write stay as they are. So do
- * all indexes of a table that tracks moved rows by an index of its own.
+ * Brings indexes up to date: adds the rows of uncovered fragments to each index, as a segment or merged with
+ * others (foldPlan.ts). All indexes change in one version. Kinds that this release does not write stay as they
+ * are. So do all indexes of a table that tracks moved rows by an index of its own.
  */
 
 import { ConcurrentModificationError, TableColumnNotFoundError } from "../../errors.js";
 import { CreateIndex, type DataFragment, type IndexMetadata, type Transaction } from "../../format/table.js";
-import type { MergeableKind } from "../../indexes/kind.js";
+import type { MergeableKind, OldSegment } from "../../indexes/kind.js";
 import type { RowMoves } from "../../indexes/moves.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
-import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
-import { coveredFragments, type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
+import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
@@ -24,6 +23,7 @@ import { indicesOf } from "../../table/versions/versionContent.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { isSeen } from "./buildIndex.js";
 import { DraftRows } from "./draftRows.js";
+import { type FoldPlan, planFold } from "./foldPlan.js";
 import { type IndexColumn, indexColumn } from "./indexColumn.js";
 import { rowsOfKind } from "./indexRows.js";
 import { openIfReadable, writableKind } from "./openSegment.js";
@@ -42,15 +42,15 @@ interface Outdated {
   readonly index: NamedIndex;
   readonly kind: MergeableKind;
   readonly column: IndexColumn;
+  readonly plan: FoldPlan;
 }
 
 /** Files written for one index, which a retry on a newer version may reuse. */
 interface Draft {
   readonly segment: WrittenSegment;
-  /** Identifies the segments that the draft was made of. */
+  /** Identifies the segments and fragments that the draft was made of. */
   readonly key: string;
   readonly rows: DraftRows;
-  readonly fragmentIds: readonly number[];
 }
 
 /** Options that end a fold. */
@@ -85,7 +85,7 @@ export async function foldIndexes(
     }
     seen = folded;
     if (seen.length === 0) return null;
-    const removedIndices = seen.flatMap(({ index }) => [...index.segments]);
+    const removedIndices = seen.flatMap(({ plan }) => plan.merged.map(({ entry }) => entry));
     const change = CreateIndex.create({ newIndices, removedIndices });
     return { transaction: newTransaction(base.version, "createIndex", change), names: namesOf(seen) };
   };
@@ -111,7 +111,7 @@ export async function foldIndexes(
 
 const namesOf = (outdated: readonly Outdated[]): string[] => outdated.map(({ index }) => index.name);
 
-/** Returns the writable indexes that miss some fragments or have several segments. */
+/** Returns the writable indexes that miss some fragments or have too many segments. */
 function outdatedIndexes(file: ManifestFile): Outdated[] {
   if (indicesOf(file).some(({ name }) => name === DEFERRED_REMAP_INDEX)) return [];
   return namedIndexes(file).flatMap((index) => {
@@ -121,12 +121,11 @@ function outdatedIndexes(file: ManifestFile): Outdated[] {
     const isOne =
       kinds.every((each) => each === kind) && index.segments.every(({ fields }) => fields[0] === fieldId);
     if (kind === null || !isOne) return [];
-    const covered = coveredFragments(index);
-    const isCurrent = file.manifest.fragments.every(({ id }) => covered.has(id));
-    if (isCurrent && index.segments.length === 1) return [];
+    const plan = planFold(index.segments, file.manifest.fragments, kind.isUndivided ?? false);
+    if (plan === null) return [];
     try {
       const column = indexColumn(file, fieldId);
-      return kind.refusal(column.field) === null ? [{ index, kind, column }] : [];
+      return kind.refusal(column.field) === null ? [{ index, kind, column, plan }] : [];
     } catch (error) {
       // An index on a removed field needs no update.
       if (error instanceof TableColumnNotFoundError) return [];
@@ -141,57 +140,57 @@ async function draftOf(
   drafts: Map<string, Draft>,
   signal: AbortSignal | undefined,
 ): Promise<Draft | null> {
-  const { index, column } = outdated;
-  const { fragments } = base.file.manifest;
-  const ids = index.segments.map(({ uuid }) => indexDirectoryName(uuid?.uuid ?? new Uint8Array(0)));
-  const key = JSON.stringify(ids);
+  const { index, column, plan } = outdated;
+  const { covered } = plan;
+  const ids = [plan.model, ...plan.merged.map(({ entry }) => entry)].map(({ uuid }) =>
+    indexDirectoryName(uuid?.uuid ?? new Uint8Array(0)),
+  );
+  const key = JSON.stringify([ids, covered.map(({ id }) => id)]);
   const old = drafts.get(index.name);
   if (old?.key === key && (await conflictIfRemoved(base, () => hasAllRows(old.rows, base)))) return old;
   if (old !== undefined) {
     drafts.delete(index.name);
     await old.segment.discard();
   }
-  const segment = await conflictIfRemoved(base, () => writeMerged(base, outdated, signal));
+  const segment = await conflictIfRemoved(base, () => writeFolded(base, outdated, signal));
   if (segment === null) return null;
-  const rows = new DraftRows(base, column);
-  const draft = { segment, key, rows, fragmentIds: fragments.map(({ id }) => id) };
+  const draft = { segment, key, rows: new DraftRows(base, column, covered) };
   drafts.set(index.name, draft);
   return draft;
 }
 
-/** True if a draft has the rows of exactly the fragments of a version. */
-async function hasAllRows(rows: DraftRows, base: OpenLatest<ReaderEnvironment>): Promise<boolean> {
-  const { length } = base.file.manifest.fragments;
-  return rows.fragmentCount === length && (await rows.coveredIn(base)).length === length;
-}
+/** True if a draft has all live rows of its fragments in a version. */
+const hasAllRows = async (rows: DraftRows, base: OpenLatest<ReaderEnvironment>): Promise<boolean> =>
+  (await rows.coveredIn(base)).length === rows.fragmentCount;
 
-/**
- * Merges uncovered rows into the only segment of an index. Several segments may hold entries of the same
- * fragment, and only one of them is right, so such an index is rebuilt.
- * @returns null for an index whose files this release can't read
- */
-async function writeMerged(
+/** @returns null for an index whose files this release can't read */
+async function writeFolded(
   base: OpenLatest<ReaderEnvironment>,
-  { index, kind, column }: Outdated,
+  { kind, column, plan }: Outdated,
   signal: AbortSignal | undefined,
 ): Promise<WrittenSegment | null> {
-  const { fragments } = base.file.manifest;
-  const rowsOf = (some: readonly DataFragment[]) =>
-    rowsOfKind(base, kind, { column, fragments: some, signal });
-  const { segments } = index;
-  const covered = segments.length === 1 ? coverageOf(segments[0]) : null;
-  const old = await openIfReadable(base, segments[0], kind, column.field);
-  if (old === null) return null;
-  const { workers } = base.table.environment;
-  const options = { kind, field: column.field, parameters: old.parameters, workers, signal };
-  if (covered === null || covered.size === 0) {
-    const rowCount = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
-    return writeSegment(base, { ...options, rowCount }, (target) => kind.build(rowsOf(fragments), target));
+  const rowsOf = (fragments: readonly DataFragment[]) =>
+    rowsOfKind(base, kind, { column, fragments, signal });
+  const open = (entry: IndexMetadata) => openIfReadable(base, entry, kind, column.field);
+  const model = await open(plan.model);
+  if (model === null) return null;
+  const old: OldSegment[] = [];
+  for (const { entry, fragments } of plan.isRebuilt ? [] : plan.merged) {
+    const index = entry === plan.model ? model : await open(entry);
+    if (index === null) return null;
+    old.push({ index, moves: await movesOf(base, fragments) });
   }
-  const staying = fragments.filter(({ id }) => covered.has(id));
-  const added = fragments.filter(({ id }) => !covered.has(id));
-  const moves = await movesOf(base, staying);
-  return writeSegment(base, options, (target) => kind.merge([old], moves, rowsOf(added), target));
+  const { covered } = plan;
+  const rowCount = covered.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
+  const { parameters } = model;
+  const { workers } = base.table.environment;
+  const options = { kind, field: column.field, parameters, workers, rowCount, signal };
+  return writeSegment(base, options, (target) => {
+    if (plan.isRebuilt) return kind.build(rowsOf(covered), target);
+    const canMerge = old.length > 0 && (kind.canMerge?.(old.map(({ index }) => index)) ?? true);
+    if (canMerge) return kind.merge(old, rowsOf(plan.added), target);
+    return kind.extend?.(model, rowsOf(covered), target) ?? kind.build(rowsOf(covered), target);
+  });
 }
 
 function movesOf(
@@ -205,16 +204,17 @@ function movesOf(
 
 function metadataOf(
   base: OpenLatest<ReaderEnvironment>,
-  { index, column }: Outdated,
-  { segment, fragmentIds }: Draft,
+  { index, column, plan }: Outdated,
+  { segment }: Draft,
 ): IndexMetadata {
-  // Like LanceDB, keep the version of the first segment.
   const [first] = index.segments;
+  // Like LanceDB, keep the version of an index that stays in one segment.
+  const isWhole = index.segments.length === 1 && plan.merged.length === 1;
   return segmentMetadata(segment, {
     name: index.name,
     fieldId: column.field.id,
-    datasetVersion: index.segments.length === 1 ? first.datasetVersion : base.version,
+    datasetVersion: isWhole ? first.datasetVersion : base.version,
     createdAt: Math.max(0, Date.now()),
-    fragmentIds,
+    fragmentIds: plan.covered.map(({ id }) => id),
   });
 }

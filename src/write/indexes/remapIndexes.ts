@@ -75,6 +75,6 @@ async function writeRemapped(
   const { parameters } = old;
   const { workers } = base.table.environment;
   return writeSegment(base, { kind, field: column.field, parameters, workers, signal }, (target) =>
-    kind.merge([old], moves, rows(), target),
+    kind.merge([{ index: old, moves }], rows(), target),
   );
 }

@@ -113,7 +113,7 @@ describe.each(CASES)("$name", (kind, parameters) => {
         rowCount: 3,
       };
     };
-    await kind.merge([index], moves, added(), targetOf(merged, field, parameters));
+    await kind.merge([{ index, moves }], added(), targetOf(merged, field, parameters));
     const again = await kind.open(filesIn(merged), field);
     const { rows } = await again.search(query);
     expect(rows.highWords().filter((high) => high !== 3 && high !== 9)).toEqual([]);

@@ -1,7 +1,6 @@
 /** Vector index kinds that this release builds, and the merging of their segments. */
 
 import { takeColumn } from "../../../arrow/columns/takeColumn.js";
-import { InternalError } from "../../../errors.js";
 import type { TableField } from "../../../schema/schema.js";
 import { fixedWidthColumn, integerWords, uint64Column } from "../../indexFile.js";
 import type {
@@ -9,16 +8,19 @@ import type {
   IndexParameters,
   IndexTarget,
   MergeableKind,
+  OldSegment,
   RowStream,
   VectorKindName,
   WrittenFiles,
 } from "../../kind.js";
 import type { RowMoves } from "../../moves.js";
+import type { CodeModel } from "../codes/codes.js";
 import { VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
 import { vectorItemOf } from "../distance/metric.js";
 import { buildIvf } from "./buildIvf.js";
 import { IvfIndex } from "./ivfIndex.js";
-import { addRows, idBytes, writeIvf } from "./writeIvf.js";
+import type { PartitionedRows } from "./partitionedRows.js";
+import { addRows, idBytes, type VectorEncoding, writeIvf } from "./writeIvf.js";
 
 /** Returns the kind of this name; null if this release does not build it. */
 export const vectorKindOfName = (name: string): BuildableKind | null =>
@@ -47,7 +49,11 @@ export const VECTOR_SEGMENTS: MergeableKind = {
   refusal: (field) => vectorRefusal(OF_BYTES, field),
   maxIndexVersion: 2,
   build: (rows, target) => buildIvf(kindIn(target.parameters), rows, target),
-  merge: (old, moves, rows, target) => mergeIvf(old as readonly IvfIndex[], moves, rows, target),
+  canMerge: ([first, ...others]) =>
+    others.every((other) => sharesModel(first as IvfIndex, other as IvfIndex)),
+  merge: (old, rows, target) => mergeIvf(old as readonly OldSegment<IvfIndex>[], rows, target),
+  extend: (model, rows, target) =>
+    writeIvf((model as IvfIndex).parts, target, (into, encoding) => addRows(rows, target, encoding, into)),
   open: IvfIndex.open,
 };
 
@@ -65,32 +71,57 @@ const KINDS: ReadonlyMap<VectorKindName, BuildableKind> = new Map(
   VECTOR_KIND_NAMES.map((name) => [name, vectorKind(name)]),
 );
 
+/** Returns true if two segments have equal partitions, and equal codes for equal vectors. */
+function sharesModel({ parts: a }: IvfIndex, { parts: b }: IvfIndex): boolean {
+  return (
+    JSON.stringify([a.kind, a.indexed]) === JSON.stringify([b.kind, b.indexed]) &&
+    areEqual(a.centroids, b.centroids) &&
+    isSameCode(a.model, b.model)
+  );
+}
+
+function isSameCode(a: CodeModel, b: CodeModel): boolean {
+  if (a.kind === "SQ") return b.kind === "SQ" && a.start === b.start && a.end === b.end;
+  if (a.kind === "FLAT") return b.kind === "FLAT";
+  return b.kind === "PQ" && a.bits === b.bits && a.parts === b.parts && areEqual(a.words, b.words);
+}
+
+const areEqual = (a: ArrayLike<number>, b: ArrayLike<number>): boolean =>
+  a.length === b.length && Array.prototype.every.call(a, (value, index) => value === b[index]);
+
 /**
- * Merges one segment with further rows into a new segment. The centroids, the code model and the old codes
- * stay; graphs are rebuilt.
- * @param rows rows that the old segment lacks
+ * Merges segments with further rows into a new segment. The centroids, the code model and the old codes stay;
+ * graphs are rebuilt.
+ * @param rows rows that the old segments lack
  */
 async function mergeIvf(
-  [old, ...others]: readonly IvfIndex[],
-  moves: RowMoves | null,
+  old: readonly OldSegment<IvfIndex>[],
   rows: RowStream,
   target: IndexTarget,
 ): Promise<WrittenFiles> {
-  if (others.length > 0) throw new InternalError("segments with different centroids cannot be merged");
-  return writeIvf(old.parts, target, async (into, encoding) => {
-    const { codeBytes } = encoding.encoder;
-    for await (const { partition, ids, codes } of old.codedRows(target.signal)) {
-      const words = integerWords(ids, old.path);
-      const { ids: movedIds, kept } = moves?.move(words) ?? { ids: words, kept: null };
-      const count = kept?.length ?? ids.length;
-      if (count === 0) continue;
-      const all = { ids: uint64Column(movedIds), codes: fixedWidthColumn(codes, codeBytes) };
-      await into.add({
-        partitions: new Uint32Array(count).fill(partition),
-        ids: idBytes(kept === null ? all.ids : takeColumn(all.ids, kept)),
-        codes: kept === null ? codes : takeColumn(all.codes, kept).values,
-      });
-    }
+  return writeIvf(old[0].index.parts, target, async (into, encoding) => {
+    for (const { index, moves } of old) await addCodedRows(index, moves, target, encoding, into);
     await addRows(rows, target, encoding, into);
   });
+}
+
+async function addCodedRows(
+  old: IvfIndex,
+  moves: RowMoves | null,
+  { signal }: IndexTarget,
+  { encoder: { codeBytes } }: VectorEncoding,
+  into: PartitionedRows,
+): Promise<void> {
+  for await (const { partition, ids, codes } of old.codedRows(signal)) {
+    const words = integerWords(ids, old.path);
+    const { ids: movedIds, kept } = moves?.move(words) ?? { ids: words, kept: null };
+    const count = kept?.length ?? ids.length;
+    if (count === 0) continue;
+    const all = { ids: uint64Column(movedIds), codes: fixedWidthColumn(codes, codeBytes) };
+    await into.add({
+      partitions: new Uint32Array(count).fill(partition),
+      ids: idBytes(kept === null ? all.ids : takeColumn(all.ids, kept)),
+      codes: kept === null ? codes : takeColumn(all.codes, kept).values,
+    });
+  }
 }

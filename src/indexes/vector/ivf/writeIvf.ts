@@ -135,7 +135,7 @@ async function writeFiles(
 }
 
 /** Encoder and its threads. */
-interface VectorEncoding {
+export interface VectorEncoding {
   readonly parts: EncodingParts;
   readonly encoder: Encoder;
   readonly work: VectorWork;
