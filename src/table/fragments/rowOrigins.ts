@@ -29,15 +29,30 @@ export function stableIdsOf(fragment: DataFragment, path: string): ValueRuns {
   throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, but the table has stable row ids`);
 }
 
-function createdVersionsOf(fragment: DataFragment): ValueRuns {
-  const { id, inlineCreatedAtVersions, externalCreatedAtVersions, physicalRows } = fragment;
-  if (externalCreatedAtVersions !== undefined) {
+/** Returns the versions that created the rows of a fragment; null if it does not record them. */
+export function createdVersionsOf(fragment: DataFragment): ValueRuns | null {
+  const { inlineCreatedAtVersions, externalCreatedAtVersions } = fragment;
+  return rowVersions(fragment, inlineCreatedAtVersions, externalCreatedAtVersions);
+}
+
+/** Returns the versions that last changed the rows of a fragment; null if it does not record them. */
+export function updatedVersionsOf(fragment: DataFragment): ValueRuns | null {
+  const { inlineLastUpdatedAtVersions, externalLastUpdatedAtVersions } = fragment;
+  return rowVersions(fragment, inlineLastUpdatedAtVersions, externalLastUpdatedAtVersions);
+}
+
+/** @throws UnsupportedError if the versions lie in a separate file */
+function rowVersions(
+  { id, physicalRows }: DataFragment,
+  inline: Uint8Array | undefined,
+  external: unknown,
+): ValueRuns | null {
+  if (external !== undefined) {
     throw new UnsupportedError(
       `fragment ${id}: row versions in files of their own are not supported by this release`,
     );
   }
-  if (inlineCreatedAtVersions === undefined) return uniformRuns(UNKNOWN_VERSION, physicalRows);
-  return decodeRowVersions(inlineCreatedAtVersions, physicalRows, MANIFEST);
+  return inline === undefined ? null : decodeRowVersions(inline, physicalRows, MANIFEST);
 }
 
 /** Rows with consecutive ids that one version created. */
@@ -84,7 +99,7 @@ export class RowOrigins {
 
 function spansOf(fragment: DataFragment): Span[] {
   const ids = stableIdsOf(fragment, MANIFEST);
-  const created = createdVersionsOf(fragment);
+  const created = createdVersionsOf(fragment) ?? uniformRuns(UNKNOWN_VERSION, fragment.physicalRows);
   const spans: Span[] = [];
   let run = 0;
   let left = created.counts[0] ?? 0;

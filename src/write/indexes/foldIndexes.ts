@@ -24,6 +24,7 @@ import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { isSeen } from "./buildIndex.js";
 import { DraftRows } from "./draftRows.js";
 import { type FoldPlan, planFold } from "./foldPlan.js";
+import { isFresh } from "./freshRows.js";
 import { type IndexColumn, indexColumn } from "./indexColumn.js";
 import { rowsOfKind } from "./indexRows.js";
 import { openIfReadable, writableKind } from "./openSegment.js";
@@ -121,11 +122,15 @@ function outdatedIndexes(file: ManifestFile): Outdated[] {
     const isOne =
       kinds.every((each) => each === kind) && index.segments.every(({ fields }) => fields[0] === fieldId);
     if (kind === null || !isOne) return [];
-    const plan = planFold(index.segments, file.manifest.fragments, kind.isUndivided ?? false);
-    if (plan === null) return [];
     try {
       const column = indexColumn(file, fieldId);
-      return kind.refusal(column.field) === null ? [{ index, kind, column, plan }] : [];
+      if (kind.refusal(column.field) !== null) return [];
+      const isStable = hasStableRowIds(file.manifest);
+      const plan = planFold(index.segments, file.manifest.fragments, {
+        isUndivided: kind.isUndivided ?? false,
+        isFresh: (fragment) => isFresh(fragment, column, isStable),
+      });
+      return plan === null ? [] : [{ index, kind, column, plan }];
     } catch (error) {
       // An index on a removed field needs no update.
       if (error instanceof TableColumnNotFoundError) return [];

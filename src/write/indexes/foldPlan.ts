@@ -29,15 +29,22 @@ export interface FoldPlan {
   readonly isRebuilt: boolean;
 }
 
+/** Properties of an index that decide whether it may have several segments. */
+interface FoldRules {
+  /** True for an index that has one segment only. */
+  readonly isUndivided: boolean;
+  /** True if no segment can have entries of a fragment's rows. */
+  isFresh(fragment: DataFragment): boolean;
+}
+
 /**
- * @param isUndivided true for an index that has one segment only
  * @returns null if the index is up to date
  * @throws CorruptFileError for an invalid coverage
  */
 export function planFold(
   segments: readonly IndexMetadata[],
   fragments: readonly DataFragment[],
-  isUndivided: boolean,
+  { isUndivided, isFresh }: FoldRules,
 ): FoldPlan | null {
   const coverages = segments.map(coverageOf);
   const covering = segments.map((entry, position): CoveringSegment => {
@@ -52,7 +59,7 @@ export function planFold(
   if (segments.length === 1 && added.length === 0) return null;
   const largestFirst = covering.toSorted((a, b) => rowsOf(b) - rowsOf(a));
   const [{ entry: model }] = largestFirst;
-  if (!isKnown || !isDisjoint || isUndivided) {
+  if (!isKnown || !isDisjoint || isUndivided || !added.every(isFresh)) {
     return { merged: largestFirst, model, added, covered: fragments, isRebuilt: !isKnown || !isDisjoint };
   }
   const rowCount = added.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
