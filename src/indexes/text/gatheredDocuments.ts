@@ -47,7 +47,7 @@ export async function addDocuments(
  * Returns the tokens of a partition's documents; null if they do not add up to the lengths that it records,
  * which decide scores.
  */
-export async function documentTokens(
+export async function tokensOfDocuments(
   partition: TextPartition,
   signal?: AbortSignal,
 ): Promise<DocumentTokens | null> {
@@ -81,6 +81,6 @@ async function tokenTexts(partition: TextPartition, signal?: AbortSignal): Promi
   const table = await partition.tokens(signal);
   const positions = new Uint32Array(table.count);
   for (let position = 0; position < table.count; position++) positions[table.id(position)] = position;
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   return (id) => decoder.decode(table.token(positions[id]));
 }

@@ -9,8 +9,8 @@ import { mergedParts } from "../sizeTiers.js";
 import {
   addDocuments,
   type DocumentTokens,
-  documentTokens,
   MAX_GATHERED_TOKENS,
+  tokensOfDocuments,
 } from "./gatheredDocuments.js";
 import { remainingDocuments, writeMovedPartition } from "./movedPartition.js";
 import type { PartitionBuilder } from "./partitionBuilder.js";
@@ -40,7 +40,7 @@ export async function smallPartitions(
   for (const part of mergedParts(parts, rowsOf, Math.max(0, rowCount - oldRows))) {
     tokenCount += await part.partition.totalTokens(signal);
     if (tokenCount > MAX_GATHERED_TOKENS) break;
-    const tokens = await documentTokens(part.partition, signal);
+    const tokens = await tokensOfDocuments(part.partition, signal);
     if (tokens !== null) small.set(part, tokens);
   }
   return small;

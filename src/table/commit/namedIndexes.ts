@@ -29,7 +29,7 @@ export function namedIndexes(content: VersionContent): NamedIndex[] {
 }
 
 /** Returns the ids of the fragments that any segment covers. A segment without a bitmap counts as empty. */
-export function coveredFragments({ segments }: NamedIndex): Set<number> {
+function coveredFragments({ segments }: NamedIndex): Set<number> {
   return new Set(segments.flatMap((segment) => [...(coverageOf(segment) ?? [])]));
 }
 

@@ -1,7 +1,7 @@
 /**
  * Brings indexes up to date: adds the rows of uncovered fragments to each index, as a segment or merged with
- * others (foldPlan.ts). All indexes change in one version. Kinds that this release does not write stay as they
- * are. So do all indexes of a table that tracks moved rows by an index of its own.
+ * others (foldPlan.ts). All indexes change in one version. Kinds that this release does not write stay as
+ * they are. So do all indexes of a table that tracks moved rows by an index of its own.
  */
 
 import { ConcurrentModificationError, TableColumnNotFoundError } from "../../errors.js";

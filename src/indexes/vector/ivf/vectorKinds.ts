@@ -49,8 +49,7 @@ export const VECTOR_SEGMENTS: MergeableKind = {
   refusal: (field) => vectorRefusal(OF_BYTES, field),
   maxIndexVersion: 2,
   build: (rows, target) => buildIvf(kindIn(target.parameters), rows, target),
-  canMerge: ([first, ...others]) =>
-    others.every((other) => sharesModel(first as IvfIndex, other as IvfIndex)),
+  canMerge: (old) => old.every((index) => sharesModel(old[0] as IvfIndex, index as IvfIndex)),
   merge: (old, rows, target) => mergeIvf(old as readonly OldSegment<IvfIndex>[], rows, target),
   extend: (model, rows, target) =>
     writeIvf((model as IvfIndex).parts, target, (into, encoding) => addRows(rows, target, encoding, into)),
