@@ -32,7 +32,7 @@ interface Traits {
   readonly takesRows?: true;
   /** True if the request names a job or a transaction: the operation asks about its table itself. */
   readonly namesJob?: true;
-  /** Members without a meaning that requests may nevertheless have. */
+  /** Members without effect that requests may nevertheless have. */
   readonly ignored?: Rules;
 }
 

@@ -234,7 +234,7 @@ class Move {
       if (code === "EXDEV") throw immovable(table.id, error);
       // Another writer has begun to make a table there since the location was checked.
       if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(location.id);
-      // After any other failure the directory may have moved. If it did, the new row is its row.
+      // After any other failure the directory may have moved. If it has moved, the new row is its row.
       if ((await disk.stat(table.directory).catch(() => null)) === null) this.outcome = "unknown";
       throw error;
     }

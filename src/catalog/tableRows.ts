@@ -42,7 +42,7 @@ export async function publishTable(
   try {
     await publishClaimed(environment, location, properties, signal, refuse);
   } catch (error) {
-    // A row that may exist needs its directory: together they claim the name.
+    // If the row may exist, its directory must stay: together they claim the name.
     if (isMade && !(error instanceof PublishUncertainError)) {
       await environment.disk.removeEmptyDirectory(location.directory).catch(() => false);
     }
@@ -130,7 +130,7 @@ export async function publishNewTable(
   try {
     await changeCatalog(environment, plan, signal);
   } catch (error) {
-    // A row that may exist needs its directory. A directory that remains is an orphan, to which nothing
+    // If the row may exist, its directory must stay. A directory that remains is an orphan, to which nothing
     // refers.
     if (!(error instanceof PublishUncertainError)) {
       const isNobodys = async () =>

@@ -226,7 +226,7 @@ export function unionInPairs<Ids extends { union(ids: Ids): Ids }>(sets: readonl
   return united[0];
 }
 
-/** Returns the ids, distinct, if they ascend, as ids of rows mostly do; else null. */
+/** Returns the distinct ids if they ascend, as ids of rows mostly do; else null. */
 function ascendingIds(ids: Uint32Array): Uint32Array | null {
   let repeated = 0;
   for (let index = 2; index < ids.length; index += 2) {

@@ -286,8 +286,8 @@ export class Removal {
 }
 
 /**
- * Removes a file whose name a successor's file can have; does nothing if it does not exist. Fails once the
- * lease is lost. On a full disk that guarantee is weaker: the lease is confirmed right before the removal.
+ * Removes a file whose name a later file may reuse; does nothing if it does not exist. Fails once the lease
+ * is lost. On a full disk that guarantee is weaker: the lease is confirmed right before the removal.
  * @param parent directory that `fenceOff` cleans when the lock is taken over; made when needed
  * @param within existing directory above it
  * @throws LeaseLostError or OverruledError if the lease was lost; the file still exists

@@ -21,8 +21,8 @@ const FREE_DESCRIPTORS = { first: 4, later: 1 };
 const FILES_OF_PACKAGES = 32;
 
 /**
- * The build writes the package's chunks here, separated by spaces. A chunk is its name without extension,
- * then after commas the chunks and the modules of other packages that it imports.
+ * The build writes the package's chunks here, separated by spaces. Each chunk is its name without extension;
+ * commas follow, with the chunks and the modules of other packages that it imports.
  */
 const CHUNKS = "tiltyard chunks";
 

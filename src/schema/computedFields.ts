@@ -240,7 +240,7 @@ function changedPart(
   return inside && formatFieldPath([...chain.map(({ name }) => name), ...inside]);
 }
 
-/** @param same fields without a changed field inside, for paths that share them */
+/** @param same cache of fields in which nothing changed, for paths that share fields */
 function changedInside(before: TableField, after: TableField, same: Set<TableField>): string[] | null {
   if (same.has(before)) return null;
   for (const [index, child] of before.children.entries()) {

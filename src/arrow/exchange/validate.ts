@@ -16,7 +16,7 @@ export type CheckedDictionaries = WeakSet<object>;
 const STEP_ROWS = 2 ** 16;
 /** Bytes of text checked per step. */
 const STEP_BYTES = 2 ** 21;
-/** Bytes of text whose check takes as long as a call for one value. */
+/** Length of a text in bytes whose check takes as long as a call. */
 const BYTES_OF_A_CALL = 256;
 
 /**

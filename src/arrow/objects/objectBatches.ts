@@ -102,7 +102,7 @@ function rowsOfBatch({ fields }: Schema): number {
   return Math.max(1, Math.min(maxRows, Math.floor(BATCH_ITEMS / items)));
 }
 
-/** Number of items that the type alone gives each value. */
+/** Number of items that each value has because of its type: those of fixed-size lists. */
 function itemsOfRow(type: DataType): number {
   const { listSize, children } = type as { listSize?: number; children?: readonly Field[] };
   const inner = (children ?? []).reduce((sum, field) => sum + itemsOfRow(field.type), 0);

@@ -188,7 +188,7 @@ const bfloat16Metadata = (): Map<string, string> =>
     [EXTENSION_METADATA_KEY, ""],
   ]);
 
-/** The form of the JSON that a field holds; null for a field that holds none, whatever its extension type. */
+/** The form of the JSON that a field holds; null for a field without JSON, whatever its extension type. */
 export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
   switch (metadata.get(EXTENSION_NAME_KEY)) {
     case JSON_TEXT_EXTENSION:
@@ -204,7 +204,10 @@ export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
 export const isText = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Utf8 || (typeId as Type) === Type.LargeUtf8;
 
-/** Child fields with an entry in a table's schema. Items of fixed-size lists have one only as structs. */
+/**
+ * Child fields with an entry in a table's schema. The item of a fixed-size list has an entry only if it is a
+ * struct.
+ */
 function storedChildren(type: DataType): readonly Field[] {
   switch (type.typeId as Type) {
     case Type.List:

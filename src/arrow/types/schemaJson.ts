@@ -133,7 +133,9 @@ const WITHOUT_UNIT = ["timestamp", "time32", "time64", "duration"];
 /** Maximum nesting of a type. */
 const MAX_DEPTH = 64;
 
-/** @throws InvalidInputError for a value that is not a type, UnsupportedError for one that is not stored */
+/**
+ * @throws InvalidInputError for a value that is not a type, UnsupportedError for a type that cannot be stored
+ */
 export function typeFromJson(json: unknown, path: string, depth = 0): DataType {
   const invalid = (reason: string) => new InvalidInputError(`type of column ${path}: ${reason}`);
   if (depth > MAX_DEPTH) throw invalid(`nested deeper than ${MAX_DEPTH}`);

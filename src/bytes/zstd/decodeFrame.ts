@@ -189,7 +189,7 @@ class FrameDecoder {
     if (position >= end) throw new MalformedZstd();
     const modes = input[position++];
     if ((modes & 3) !== 0) throw new MalformedZstd();
-    // The table of a stream stays for blocks that name none.
+    // The table of a stream stays valid for later blocks that name no table.
     const read = (mode: number, code: SequenceCode, previous: FseTable | null): FseTable => {
       const { table, position: next } = readSequenceTable(mode & 3, input, position, end, code, previous);
       position = next;

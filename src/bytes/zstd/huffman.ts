@@ -153,7 +153,7 @@ function writeStream(literals: Uint8Array, codes: Uint16Array, lengths: Uint8Arr
 function codeLengths(counts: Uint32Array): Uint8Array {
   const symbols = [...counts.keys()].filter((symbol) => counts[symbol] > 0);
   symbols.sort((a, b) => counts[a] - counts[b]);
-  // Leaves in ascending order, then the nodes that join two each, which are made in ascending order too.
+  // Leaves in ascending order, then the nodes that each join two others; these come in ascending order, too.
   const leafCount = symbols.length;
   const weights = Float64Array.from({ length: 2 * leafCount - 1 }, (_, node) => counts[symbols[node]] ?? 0);
   const parents = new Uint16Array(2 * leafCount - 1);

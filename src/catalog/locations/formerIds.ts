@@ -81,7 +81,10 @@ const isId = (value: unknown): value is readonly string[] =>
   value.length > 0 &&
   value.every((part) => typeof part === "string" && part !== "" && !part.includes(DEFAULT_DELIMITER));
 
-/** Returns the id that a location was made from; the root if it shows only a part of it, null if none. */
+/**
+ * Returns the id that a location was made from; the root if the location shows only a part of the id, null if
+ * it shows none.
+ */
 function idInLocation(name: string): readonly string[] | null {
   const shown = idShownIn(name);
   if (shown === undefined) return null;

@@ -13,7 +13,9 @@ import { isInRootTable, mayOverlap } from "./locations.js";
 export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean =>
   isInRootTable(location) || overlapping(location, rows).length > 0;
 
-/** Returns true if none of the rows names a location on this disk, and no root table can have it on any. */
+/**
+ * Returns true if none of the rows names a location on this disk, and no root table can have it on any disk.
+ */
 export const isUnshared = async (
   environment: CatalogEnvironment,
   location: string,

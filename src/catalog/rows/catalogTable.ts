@@ -61,7 +61,7 @@ export interface CatalogEnvironment extends ReaderEnvironment {
   readonly rootNames: RootNames;
   /** Checks that an entry was found by its exact name, on a disk that folds names. */
   readonly spelling: Spelling;
-  /** True if a directory of versions contains one, by its path. */
+  /** By path of a directory of versions: true if it contains a version. */
   readonly versionsIn: UnchangedDirectories<boolean>;
 }
 

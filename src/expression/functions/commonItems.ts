@@ -52,7 +52,7 @@ function broughtTogether(
 
 const itemOf = (type: ValueType): ValueType => (type.kind === "list" ? type.item : type);
 
-/** True if a constant is a whole number of an integer type, which then serves for both. */
+/** True if a constant is a whole number that the integer type can hold. */
 function isValueOf(type: NumericType, value: Scalar | undefined): boolean {
   if (type.kind !== "int") return false;
   if (typeof value !== "bigint" && !(typeof value === "number" && Number.isInteger(value))) return false;

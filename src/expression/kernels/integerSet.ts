@@ -6,7 +6,10 @@
  * Integers are compared modulo 2^32 or 2^64, so their sign makes no difference.
  */
 
-/** Maximum number of bits of a set, unless the numbers take as much memory. It fits the second cache. */
+/**
+ * Maximum number of bits of a set, which fits the processor's L2 cache. More are allowed if the numbers take
+ * as much memory.
+ */
 const MAX_BITS = 2 ** 22;
 const BITS_PER_NUMBER = 64;
 const HASH_BITS_PER_NUMBER = 16;

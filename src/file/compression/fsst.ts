@@ -237,7 +237,7 @@ export const encodeFsst = (offsets: Int32Array, bytes: Uint8Array, insist = fals
 /**
  * Encodes values of variable width as FSST codes; null if that saves little.
  * @param offsets positions in `bytes`, starting at 0
- * @param insist takes the codes as soon as they save anything
+ * @param insist true to use the codes even if they save only a byte
  */
 export function* encodeFsstInSteps(
   offsets: Int32Array,

@@ -109,7 +109,8 @@ const SHORT_VALUE = 48;
 
 /**
  * @param path the column, for messages
- * @throws TableSchemaValidationError if a member is null in a struct that is not, which files cannot hold
+ * @throws TableSchemaValidationError if a member is null in a struct that is not null, which files cannot
+ *   store
  */
 export function refuseNullMembers(
   { children: members }: PackedStructLayout,

@@ -84,7 +84,7 @@ export function codesOf(
 
 /**
  * Rebases `count + 1` offsets so that the first one becomes `position`, and stores them after
- * `offsets[value]`. Returns the last one as `words` holds it, or -1 if they do not ascend.
+ * `offsets[value]`. Returns the last offset as it is in `words`, or -1 if the offsets do not ascend.
  */
 export function gatherOffsets(
   words: Uint32Array,

@@ -141,7 +141,7 @@ export async function readPageRows<T>(
 }
 
 /**
- * True if no column needs the bytes of its page longer than the rows of the page last, because it is a copy.
+ * True if every decoded column is a copy, or is released together with the bytes of its page.
  */
 export const endsWithItsRows = ({ layout }: Pick<DataPage, "layout">): boolean =>
   layout.fullZip !== undefined || layout.miniBlock !== undefined;

@@ -35,7 +35,7 @@ export interface PageOutput {
 
 /** Minimum bytes of values for a thread: fewer are encoded before a thread has them. */
 const MIN_THREAD_BYTES = 64 * 1024;
-/** Memory for pages as a part of their values' bytes. The thread moves larger pages. */
+/** Memory for pages, as a fraction of the bytes of their values. The thread moves larger pages. */
 export const ROOM_SHARE = 0.75;
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 

@@ -95,7 +95,10 @@ export type AllocateTail = (byteLength: number) => Uint8Array;
 
 /** The file-system calls of the engine. */
 export interface Disk {
-  /** Reads a whole file; null if it does not exist. Fails if longer than `maxBytes`, and like `open`. */
+  /**
+   * Reads a whole file; null if it does not exist. Fails if the file is longer than `maxBytes`, and for the
+   * same reasons as `open`.
+   */
   readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
   /**
    * Opens a file for reading; null if it does not exist. Only regular files can be opened: a symbolic link

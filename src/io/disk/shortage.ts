@@ -26,7 +26,10 @@ export function releaseInShortage(files: IdleFiles): void {
   holders.add(new WeakRef(files));
 }
 
-/** Repeats a call until it gets a descriptor. Fails as the call does after a shortage of one minute. */
+/**
+ * Repeats a call until it gets a descriptor. After a shortage of one minute, fails with the error of the
+ * call.
+ */
 export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
   const startMs = performance.now();
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {

@@ -50,7 +50,7 @@ const swapCase = (name: string): string =>
 
 /**
  * Returns true if two paths lead to separate entries, neither of them equal to the other or inside it. The
- * paths are relative, with `/`, and some file systems treat one as the same as the other or as its beginning.
+ * paths are relative, with `/`; on some file systems, one may be equal to the other or contain it.
  */
 export async function areApart(
   disk: Disk,

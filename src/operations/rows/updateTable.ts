@@ -67,7 +67,7 @@ function copyOf(value: unknown, depth: number): unknown {
   if (depth > MAX_DEPTH) throw new InvalidInputError(`values: nested deeper than ${MAX_DEPTH} levels`);
   if (typeof value !== "object" || value === null) return value;
   if (isDate(value)) return new Date(value.getTime());
-  // The method of a Buffer would share its memory.
+  // `slice` of a Buffer would share its memory.
   if (ArrayBuffer.isView(value) && tagOf(value) !== "DataView") return Uint8Array.prototype.slice.call(value);
   const bytes = binaryOf(value);
   if (bytes !== null) return bytes.slice();

@@ -1,7 +1,7 @@
 /**
- * Finds the nearest rows of vectors by an index. Rows outside its coverage are compared exactly, and then so
- * are the rows that it finds. With a refine factor, the index returns several times the wanted rows for an
- * exact comparison.
+ * Finds the nearest rows of vectors by an index. If there are rows outside its coverage, these and the rows
+ * that the index finds are compared exactly. With a refine factor, the index returns several times the wanted
+ * rows for an exact comparison.
  */
 
 import { concatColumns } from "../../arrow/columns/concatColumns.js";

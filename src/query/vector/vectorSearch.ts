@@ -77,7 +77,10 @@ export interface ColumnIndexes {
   readonly index: VectorIndex | null;
   /** Without a usable index, the first recorded metric; null if none. */
   readonly metric: Metric | null;
-  /** Fragments that the index covers, or any index if none is usable; null if none or unknown. */
+  /**
+   * Fragments that the index covers or, without a usable index, that any index covers; null if none or
+   * unknown.
+   */
   covered(): ReadonlySet<number> | null;
 }
 

@@ -69,7 +69,7 @@ function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/json *(?:;|$)/i.test(headers["content-type"]?.trim() ?? "");
 }
 
-/** Returns the value as JSON; a text that the body's reader refuses if there is none. */
+/** Returns the value as JSON; if it has no JSON form, a text that the reader of the body refuses. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";

@@ -383,7 +383,7 @@ class Cleanup {
     return going;
   }
 
-  /** Counts the files of versions as needed that appeared after the others were listed. */
+  /** Counts as needed the files of versions that appeared after the other versions were listed. */
   async #noteNewVersions(going: ReadonlySet<VersionEntry>): Promise<void> {
     const goingPaths = new Set(Array.from(going, ({ path }) => path));
     for (const root of [this.#table.root, ...(await this.#otherRoots())]) {

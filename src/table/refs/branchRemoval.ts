@@ -151,9 +151,9 @@ function formatNames(names: string[]): string {
 }
 
 /**
- * Returns the names of the other branches, as the disk spells them. If the disk treats another branch's
- * directory as one of this branch's, spells it like this one's. Only another engine, or another file system,
- * can make such branches.
+ * Returns the names of the other branches, as the disk spells them. If the disk treats a directory of another
+ * branch as one of this branch's, the result has this branch's spelling of it. Only another engine, or
+ * another file system, can make such branches.
  */
 export async function asSpelledBy(
   table: RefsAt,

@@ -71,9 +71,9 @@ export class ManifestImage {
   }
 
   /**
-   * Yields the indexes of the fragments that `otherImage` lacks; of all fragments without it. May yield some
-   * that it has: between the common beginning and the common end, a fragment is compared only with nearby
-   * ones.
+   * Yields the indexes of the fragments that `otherImage` lacks; of all fragments without it. It may also
+   * yield fragments that `otherImage` has: between the common beginning and the common end, it compares a
+   * fragment only with nearby ones.
    */
   *unsharedWith(otherImage: ManifestImage | null): Generator<number, void, undefined> {
     const mine = this.#fragments;

@@ -75,8 +75,8 @@ export interface BackfillRound {
 }
 
 /**
- * Resolves the backfill on a version. A column that was dropped and added again may have the first one's id,
- * and no value yet that tells them apart.
+ * Resolves the backfill on a version. A column that was dropped and added again may have the id of the
+ * dropped column, and no value yet that tells them apart.
  * @throws ConcurrentModificationError if the column is declared differently now
  */
 export async function resolvedAsAsked(

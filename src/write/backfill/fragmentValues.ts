@@ -41,7 +41,7 @@ export interface ValuesOptions extends ComputedValuesOptions {
   readonly taskLimit: Limit;
   /** Tasks of one fragment that are prepared at a time. */
   readonly tasksAtOnce: number;
-  /** Number of calls, or of rows for a function that computes row by row, that run at a time in a task. */
+  /** Calls that run at a time in a task. If the function computes row by row, a call is a row. */
   readonly callsAtOnce: number;
   /** Gets the values at once if one task computes all rows of the fragment; null: no file does. */
   readonly early: EarlyFile | null;
@@ -88,7 +88,9 @@ export async function fragmentValues(
 export const isConflict = (error: unknown): boolean =>
   error instanceof CheckpointGoneError || error instanceof TransactionConflictError;
 
-/** Does a part of the work. Reports an error that fails all of it before waiting for other calls. */
+/**
+ * Does a part of the work. Before it waits for other calls, it reports an error that fails the whole work.
+ */
 async function telling<Result>(
   { onFailure }: Pick<ValuesOptions, "onFailure">,
   work: () => Promise<Result>,

@@ -47,9 +47,9 @@ export interface FilterColumn {
 /** A merge bound to the columns of a table. */
 export interface MergePlan {
   readonly key: readonly KeyPart[];
-  /** Null if all matched rows are updated, or none. */
+  /** Filter of the matched rows to update; null if all of them are updated, or none. */
   readonly updateFilter: RowFilter | null;
-  /** Null if all unmatched target rows are deleted, or none. */
+  /** Filter of the unmatched target rows to delete; null if all of them are deleted, or none. */
   readonly removeFilter: RowFilter | null;
   /** Columns of the table that the source has. */
   readonly sourceFields: readonly TableField[];

@@ -90,7 +90,7 @@ export class Beam {
   add(distance: number, row: number): number {
     const [distances, rows] = [this.distances, this.rows];
     const last = this.#length < this.size ? this.#length++ : this.size - 1;
-    // A search in line, as a walk adds a row for most distances that it computes.
+    // The binary search is inlined, because a walk adds a row for most distances that it computes.
     let position = 0;
     for (let end = last; position < end; ) {
       const middle = (position + end) >>> 1;

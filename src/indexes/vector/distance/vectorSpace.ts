@@ -28,8 +28,8 @@ export interface VectorSpace {
   measure(row: number, others: Uint32Array, count: number, distances: Float64Array): void;
   /**
    * Chooses rows in order of their distance from a base vector: those that are not nearer to a chosen row
-   * than to the base. By l2, one of several equal vectors is chosen even if they equal the base, which else
-   * would have no other link.
+   * than to the base. By l2, one of several equal vectors is chosen even if they equal the base: otherwise
+   * the base might have no other link.
    * @param rows at most {@link MAX_ASKED}, nearest first
    * @param distances from the base
    * @param most maximum number of chosen rows
