@@ -66,8 +66,8 @@ export interface UpdateTableRequest extends BranchRequest, WithProgress, WithPro
   /** Pairs of a column path and SQL over the values before the update: `[["n", "n + 1"]]`. */
   readonly updates?: readonly (readonly [path: string, expression: string])[] | undefined;
   /**
-   * New values by the names of top-level columns. The column's type decides what a value means, as in rows that
-   * are inserted. Null and undefined set null.
+   * New values by the names of top-level columns. The column's type decides what a value means, as in rows
+   * that are inserted. Null and undefined set null.
    */
   readonly values?: Readonly<Record<string, unknown>> | undefined;
   /** Selects the rows to update: SQL text or an expression. Default: all rows. */

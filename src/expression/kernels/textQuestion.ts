@@ -22,7 +22,7 @@ import {
 
 /** Tests if a UTF-8 text fits. */
 export interface TextTest {
-  /** Null if the test needs steps. */
+  /** True if the text fits; null if the test must run in steps. */
   fits(bytes: Uint8Array, start: number, end: number): boolean | null;
   inSteps(bytes: Uint8Array, start: number, end: number): Steps<boolean>;
 }

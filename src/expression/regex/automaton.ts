@@ -95,7 +95,7 @@ export class Automaton {
     this.#forget();
   }
 
-  /** True if the UTF-8 text from `start` to `end` matches; null if the test needs steps. */
+  /** True if the UTF-8 text from `start` to `end` matches; null if the test must run in steps. */
   matches(bytes: Uint8Array, start: number, end: number): boolean | null {
     if (end - start > QUICK_WORK) return null;
     this.#work = 0;

@@ -14,8 +14,8 @@
  *
  * Many calls in a row (`runMany`) can be expensive although none of them is slow: uncached reads of a device
  * take some 0.1 ms each and gain from concurrency. After a call of more than 0.06 ms, the next calls go to
- * the pool together. The number of pooled calls doubles each time that the in-line call after them is as slow
- * again.
+ * the pool together. If the in-line call that follows is slow as well, twice as many calls go to the pool
+ * next.
  *
  * On either route, a call waits if the process has run out of file descriptors.
  *

@@ -163,7 +163,7 @@ function kernelSpace(
   };
 }
 
-/** A space without kernels, or beyond their memory. */
+/** Makes a space that measures in JavaScript: without kernels, or for vectors that exceed their memory. */
 function plainSpace({ dimension, metric }: SpaceOptions, values: SpaceValues): VectorSpace {
   const distanceOf = (row: number, target: number): number => {
     const [start, from] = [row * dimension, target * dimension];
