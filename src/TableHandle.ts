@@ -329,7 +329,7 @@ export class TableHandle<Row extends object = AnyRow> {
   ): Promise<rowsOf.MergeInsertIntoTableResponse> {
     const checked = checkedOptions("mergeInsert", options, "mergeInsertIntoTable", ["on"]);
     if (data === undefined) {
-      throw new InvalidInputError("rows: must be given, as in mergeInsert(on, rows, options)");
+      throw new InvalidInputError("rows: must be given, not undefined; write mergeInsert(on, rows, options)");
     }
     return this.#namespace.mergeInsertIntoTable({ ...checked, ...this.#write(), on }, data);
   }
