@@ -35,6 +35,9 @@ import { ABSENCES } from "./typedErrors.js";
 
 const SIGNAL = ["signal"] as const;
 
+/** Version that a handle reads. */
+type ReadPoint = Pick<TableHandleOptions, "branch" | "version" | "tag" | "asOf">;
+
 /**
  * One table of a {@link DirectoryNamespace}. `ns.table(id)` returns a handle.
  *
@@ -48,7 +51,7 @@ export class TableHandle<Row extends object = AnyRow> {
   readonly id: readonly string[];
   readonly #namespace: DirectoryNamespace;
   readonly #options: TableHandleOptions;
-  readonly #readFrom: Pick<TableHandleOptions, "branch" | "version" | "tag">;
+  readonly #readFrom: ReadPoint;
   /** Members of every request: the table and the caller. */
   readonly #call: { readonly id: readonly string[] } & Pick<
     base.TableRequest,
@@ -62,16 +65,20 @@ export class TableHandle<Row extends object = AnyRow> {
   /** @internal */
   constructor(namespace: DirectoryNamespace, id: readonly string[], point: TableHandleOptions) {
     checkOptionMembers("options", point, HANDLE_OPTIONS);
-    const { branch, version, tag, ...caller } = withoutNulls(point);
+    const { branch, version, tag, asOf, ...caller } = withoutNulls(point);
     if (tag !== undefined && (version !== undefined || branch !== undefined)) {
       throw new InvalidInputError("tag: cannot be given together with version or branch");
+    }
+    if (asOf !== undefined && (version !== undefined || tag !== undefined)) {
+      throw new InvalidInputError("asOf: cannot be given together with version or tag");
     }
     this.#namespace = namespace;
     this.id = id;
     const { identity, principal, context } = caller;
     this.#options = { identity, principal, context };
     this.#call = { id, identity, principal, context };
-    this.#readFrom = { branch, version, tag };
+    // A copy, because the caller may change its Date.
+    this.#readFrom = { branch, version, tag, asOf: asOf instanceof Date ? new Date(asOf) : asOf };
   }
 
   // ------------------------------------------------------------------------------------------ the table
@@ -208,7 +215,7 @@ export class TableHandle<Row extends object = AnyRow> {
         const point = this.#readFrom;
         return this.#namespace.explainTableQueryPlan({
           ...{ signal, ...checked, ...this.#call, branch: point.branch },
-          query: { ...rest, version: point.version, tag: point.tag },
+          query: { ...rest, version: point.version, tag: point.tag, asOf: point.asOf },
         });
       },
       analyze: async (query, options) => {
@@ -493,10 +500,23 @@ export class TableHandle<Row extends object = AnyRow> {
     return (await this.#namespace.listTableVersions({ ...this.#call, branch, signal })).versions;
   }
 
-  /** Commits the content of an older version as the new latest version. */
-  async restore(version: number, options?: SignalOptions): Promise<tables.RestoreTableResponse> {
+  /**
+   * Commits the content of an older version as the new latest version. The versions in between stay.
+   *
+   *     await table.restore(3);
+   *     await table.restore({ tag: "before-import" });
+   *     await table.restore({ asOf: "2026-11-28T06:00:00Z" });
+   *
+   * @param to number of a version of the handle's branch, or its version, tag or moment
+   */
+  async restore(
+    to: number | Pick<TableHandleOptions, "version" | "tag" | "asOf">,
+    options?: SignalOptions,
+  ): Promise<tables.RestoreTableResponse> {
     const { signal } = checkedOptions("restore", options, SIGNAL);
-    return this.#namespace.restoreTable({ ...this.#write(), version, signal });
+    if (isObject(to)) checkOptionMembers("to", to, ["version", "tag", "asOf"]);
+    const point = isObject(to) ? to : { version: to };
+    return this.#namespace.restoreTable({ ...this.#write(), ...point, signal });
   }
 
   /** Lists all branches except main, by name. */
@@ -507,17 +527,18 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /**
    * Creates a branch. Copies no rows.
-   * @param from number of a version on the handle's branch, or a branch, version or tag. Default: the version
-   *   that this handle reads
+   * @param from number of a version on the handle's branch, or a branch, version, tag or moment. Default: the
+   *   version that this handle reads
    * @returns a handle on the new branch
    */
   async createBranch(
     name: string,
-    from?: number | Pick<TableHandleOptions, "branch" | "version" | "tag">,
+    from?: number | Pick<TableHandleOptions, "branch" | "version" | "tag" | "asOf">,
     options?: SignalOptions,
   ): Promise<TableHandle<Row>> {
     const { signal } = checkedOptions("createBranch", options, SIGNAL);
-    const source = from === undefined || from === null ? this.#readFrom : this.#sourceOf(from);
+    const point = from === undefined || from === null ? this.#readFrom : this.#sourceOf(from);
+    const source: ReadPoint = point.asOf === undefined ? point : await this.#numbered(point, signal);
     await this.#namespace.createTableBranch({
       ...{ ...this.#call, name, signal },
       ...{ fromBranch: source.branch, fromVersion: source.version, fromTag: source.tag },
@@ -592,9 +613,10 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   #write() {
-    if (this.#readFrom.version !== undefined || this.#readFrom.tag !== undefined) {
+    const { version, tag, asOf } = this.#readFrom;
+    if (version !== undefined || tag !== undefined || asOf !== undefined) {
       throw new InvalidTableStateError(
-        "a handle on a fixed version only reads; open one without version or tag",
+        "a handle on a fixed version only reads; open one without version, tag or asOf",
       );
     }
     return { ...this.#call, branch: this.#readFrom.branch };
@@ -609,11 +631,20 @@ export class TableHandle<Row extends object = AnyRow> {
     );
   }
 
-  /** Returns the handle's branch and version. A tag is resolved to the version that it names. */
-  async #untagged(signal: AbortSignal | undefined): Promise<Pick<TableHandleOptions, "branch" | "version">> {
-    const { tag, branch, version } = this.#readFrom;
-    if (tag === undefined) return { branch, version };
-    return this.#namespace.getTableTagVersion({ ...this.#call, tag, signal });
+  /** Returns the handle's branch and version. */
+  #untagged(signal: AbortSignal | undefined): Promise<Pick<TableHandleOptions, "branch" | "version">> {
+    return this.#numbered(this.#readFrom, signal);
+  }
+
+  /** Returns the branch and the number of a version. A tag and a moment are resolved. */
+  async #numbered(
+    { tag, asOf, branch, version }: ReadPoint,
+    signal: AbortSignal | undefined,
+  ): Promise<Pick<TableHandleOptions, "branch" | "version">> {
+    if (tag !== undefined) return this.#namespace.getTableTagVersion({ ...this.#call, tag, signal });
+    if (asOf === undefined) return { branch, version };
+    const described = await this.#namespace.describeTableVersion({ ...this.#call, branch, asOf, signal });
+    return { branch, version: described.version.version };
   }
 
   /** Returns the members of a request that tags a version of the handle's branch. */
@@ -623,7 +654,7 @@ export class TableHandle<Row extends object = AnyRow> {
     return { ...this.#call, branch: point.branch, version: targetVersion };
   }
 
-  #sourceOf(from: unknown): Pick<TableHandleOptions, "branch" | "version" | "tag"> {
+  #sourceOf(from: unknown): ReadPoint {
     if (typeof from === "number") {
       const { branch, tag } = this.#readFrom;
       if (tag === undefined) return { branch, version: from };
@@ -631,11 +662,15 @@ export class TableHandle<Row extends object = AnyRow> {
     }
     if (!isObject(from)) {
       throw new InvalidInputError(
-        `from: must be the number of a version, { branch, version } or { tag }, not ${shortly(from)}`,
+        `from: must be the number of a version, { branch, version }, { tag } or { asOf }, not ${shortly(from)}`,
       );
     }
-    checkOptionMembers("from", from, ["branch", "version", "tag"]);
-    return from;
+    checkOptionMembers("from", from, ["branch", "version", "tag", "asOf"]);
+    const source: ReadPoint = withoutNulls(from);
+    if (source.asOf !== undefined && (source.version !== undefined || source.tag !== undefined)) {
+      throw new InvalidInputError("asOf: cannot be given together with version or tag");
+    }
+    return source;
   }
 }
 

@@ -107,7 +107,7 @@ const DECLARED = values("location properties vendCredentials");
 
 const QUERY = {
   ...values(
-    "branch version tag limit k offset withRowId batchSize maxColumns batchBytes memory",
+    "branch version asOf tag limit k offset withRowId batchSize maxColumns batchBytes memory",
     "filter params useScalarIndex vector vectorColumn distanceType nprobes refineFactor ef",
     "prefilter bypassVectorIndex fastSearch lowerBound upperBound fullTextQuery highlight",
     "rerank minimumNprobes maximumNprobes",
@@ -156,9 +156,9 @@ export const OPERATIONS = {
     ),
     { takesRows: true },
   ),
-  tableExists: reading<tables.TableExistsRequest, void>()(values("branch version tag")),
+  tableExists: reading<tables.TableExistsRequest, void>()(values("branch version asOf tag")),
   describeTable: describing<tables.DescribeTableRequest, tables.DescribeTableResponse>()(
-    values("branch version tag withTableUri loadDetailedMetadata checkDeclared vendCredentials"),
+    values("branch version asOf tag withTableUri loadDetailedMetadata checkDeclared vendCredentials"),
   ),
   dropTable: changing<tables.DropTableRequest, tables.DropTableResponse>()({}),
   listTables: describing<tables.ListTablesRequest, tables.ListTablesResponse>()(
@@ -175,9 +175,11 @@ export const OPERATIONS = {
     values("newTableName newNamespaceId"),
   ),
   getTableStats: describing<tables.GetTableStatsRequest, tables.GetTableStatsResponse>()(
-    values("branch version tag onProgress"),
+    values("branch version asOf tag onProgress"),
   ),
-  restoreTable: changing<tables.RestoreTableRequest, tables.RestoreTableResponse>()(values("version branch")),
+  restoreTable: changing<tables.RestoreTableRequest, tables.RestoreTableResponse>()(
+    values("version tag asOf branch"),
+  ),
   // ------------------------------------------------------------------------------------------- rows
   insertIntoTable: changing<rows.InsertIntoTableRequest, rows.InsertIntoTableResponse>()(
     values("branch maxBatchBytes maxRows memory onProgress mode schema"),
@@ -199,17 +201,17 @@ export const OPERATIONS = {
   ),
   queryTable: reading<queries.QueryTableRequest, queries.QueryResult>()(QUERY),
   takeRows: reading<queries.TakeRowsRequest, Table>()(
-    { ...values("branch version tag rowOffsets"), columns },
+    { ...values("branch version asOf tag rowOffsets"), columns },
     { authorizedAs: "queryTable" },
   ),
   takeBlobs: reading<queries.TakeBlobsRequest, (queries.LazyBlob | null)[]>()(
-    values("branch version tag column rowOffsets"),
+    values("branch version asOf tag column rowOffsets"),
     {
       authorizedAs: "queryTable",
     },
   ),
   countTableRows: reading<queries.CountTableRowsRequest, number>()(
-    values("branch version tag onProgress predicate params useScalarIndex"),
+    values("branch version asOf tag onProgress predicate params useScalarIndex"),
   ),
   explainTableQueryPlan: describing<queries.ExplainTableQueryPlanRequest, string>()({
     ...values("branch verbose format"),
@@ -236,7 +238,7 @@ export const OPERATIONS = {
   describeTableVersion: describing<
     versions.DescribeTableVersionRequest,
     versions.DescribeTableVersionResponse
-  >()(values("version branch unregisteredBranch")),
+  >()(values("version asOf branch unregisteredBranch")),
   batchCreateTableVersions: changing<
     versions.BatchCreateTableVersionsRequest,
     versions.BatchCreateTableVersionsResponse
@@ -335,7 +337,7 @@ export const OPERATIONS = {
   describeComputedColumns: describing<
     schemas.DescribeComputedColumnsRequest,
     schemas.DescribeComputedColumnsResponse
-  >()(values("branch version tag onProgress"), { authorizedAs: "describeTable" }),
+  >()(values("branch version asOf tag onProgress"), { authorizedAs: "describeTable" }),
   // ----------------------------------------------------------------------------------- transactions
   describeTransaction: describing<
     transactions.DescribeTransactionRequest,
@@ -359,12 +361,12 @@ export const OPERATIONS = {
     INDEX,
   ),
   listTableIndices: describing<indexes.ListTableIndicesRequest, indexes.ListTableIndicesResponse>()(
-    values("branch version pageToken limit"),
+    values("branch version asOf pageToken limit"),
   ),
   describeTableIndexStats: describing<
     indexes.DescribeTableIndexStatsRequest,
     indexes.DescribeTableIndexStatsResponse
-  >()(values("branch version indexName")),
+  >()(values("branch version asOf indexName")),
   dropTableIndex: upkeepOf<indexes.DropTableIndexRequest, indexes.DropTableIndexResponse>()(
     values("branch indexName"),
   ),

@@ -1,6 +1,7 @@
 /** Options of a handle's methods: their types, and the check for unknown options. */
 
 import { InvalidInputError } from "../errors.js";
+import type { Moment } from "../namespace/members.js";
 import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
 import type { WithProgress } from "../namespace/upkeep.js";
@@ -15,8 +16,15 @@ export interface TableHandleOptions extends Pick<RequestBase, "identity" | "prin
   readonly branch?: string | undefined;
   /** Number of the version to read. A handle with a version refuses writes. Default: the latest version. */
   readonly version?: number | undefined;
-  /** Name of the tag to read. A handle with a tag refuses writes. Not allowed with `branch` or `version`. */
+  /** Name of the tag to read; such a handle refuses writes. Not allowed with `branch`, `version` or `asOf`. */
   readonly tag?: string | undefined;
+  /**
+   * Moment whose version is read: a Date, or ISO text with a time zone. It is the latest version whose commit
+   * time is not later. A handle with a moment refuses writes. Not allowed with `version` or `tag`.
+   *
+   *     const yesterday = ns.table("orders", { asOf: new Date(Date.now() - 86_400_000) });
+   */
+  readonly asOf?: Moment | undefined;
 }
 
 /** Option of every method of a handle. */
@@ -54,7 +62,7 @@ export const VECTOR_OPTIONS: readonly (keyof queries.VectorSearchOptions)[] = [
 ];
 
 /** Request members that the handle sets. */
-type OfHandle = "id" | "branch" | "version" | "tag" | "identity" | "principal" | "context";
+type OfHandle = "id" | "branch" | "version" | "tag" | "asOf" | "identity" | "principal" | "context";
 
 /** Members of a request, except those that the handle sets and those that are arguments of the method. */
 export type OptionsOf<
@@ -64,7 +72,7 @@ export type OptionsOf<
 
 const OF_HANDLE: Readonly<Record<OfHandle, true>> = recordOf(
   true,
-  "id branch version tag identity principal context",
+  "id branch version tag asOf identity principal context",
 );
 
 /**

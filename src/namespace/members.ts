@@ -9,15 +9,26 @@ export interface BranchRequest extends TableRequest {
   readonly branch?: string | undefined;
 }
 
-/** Request that reads a version by its number. */
+/**
+ * A moment: a Date, or ISO 8601 text with a time zone, such as `2026-11-28T06:00:00Z`. Text without a zone is
+ * refused, because it means another moment on each computer.
+ */
+export type Moment = Date | string;
+
+/** Request that reads a version by its number or by time. */
 export interface NumberRequest extends BranchRequest {
   /** Number of the version to read. Default: the latest version. */
   readonly version?: number | undefined;
+  /**
+   * Reads the latest version of the branch whose commit time is not later than this moment, by the times that
+   * the writers' clocks gave (`timestampMillis`). Not allowed with `version` or `tag`.
+   */
+  readonly asOf?: Moment | undefined;
 }
 
-/** Request that reads a version by its number or its tag. */
+/** Request that reads a version by its number, its tag or by time. */
 export interface VersionRequest extends NumberRequest {
-  /** Name of the tag whose version is read. Not allowed with `version` or `branch`. */
+  /** Name of the tag whose version is read. Not allowed with `version`, `asOf` or `branch`. */
   readonly tag?: string | undefined;
 }
 

@@ -6,6 +6,7 @@ import type {
   ChangeAnswer,
   CommitAnswer,
   InputLimits,
+  Moment,
   PageAnswer,
   PageRequest,
   VersionRequest,
@@ -246,10 +247,14 @@ export interface FragmentStats {
   };
 }
 
-/** Request of `restoreTable`. */
+/** Request of `restoreTable`. Exactly one of `version`, `tag` and `asOf` names the version to restore. */
 export interface RestoreTableRequest extends BranchRequest {
   /** Number of the version whose content becomes the latest. */
-  readonly version: number;
+  readonly version?: number | undefined;
+  /** Tag of a version of the same branch. */
+  readonly tag?: string | undefined;
+  /** Restores the latest version whose commit time is not later than this moment. */
+  readonly asOf?: Moment | undefined;
 }
 /** Answer of `restoreTable`. */
 export interface RestoreTableResponse extends CommitAnswer {}

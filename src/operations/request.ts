@@ -3,7 +3,7 @@
 import type { Schema } from "apache-arrow";
 import type { InputBounds } from "../arrow/exchange/input.js";
 import { adoptSchema, type ForeignSchema } from "../arrow/types/foreignTypes.js";
-import { tagOf } from "../bytes/anyRealm.js";
+import { isDate, tagOf } from "../bytes/anyRealm.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed, parseIdentifier } from "../ident.js";
 import { shortly } from "../optionMembers.js";
@@ -66,6 +66,36 @@ export function optionalOf<Value>(
   if (isAbsent(value)) return undefined;
   if (isValid(value)) return value as Value;
   throw new InvalidInputError(`${member}: must be ${form}, not ${shortly(value)}`);
+}
+
+/** ISO 8601: date, time and zone. */
+const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:\d{2})$/i;
+
+/** Returns a moment in milliseconds since 1970. A Date is read at once, because the caller may change it. */
+export function optionalMoment(value: unknown, member: string): number | undefined {
+  if (isAbsent(value)) return undefined;
+  const millis = isDate(value) ? Date.prototype.getTime.call(value) : millisOfText(value);
+  if (Number.isNaN(millis)) {
+    const shown = isDate(value)
+      ? "an invalid Date"
+      : typeof value === "string"
+        ? value.slice(0, 80)
+        : shortly(value);
+    throw new InvalidInputError(
+      `${member}: must be a Date, or text with a time zone as in "2026-11-28T06:00:00Z", not ${shown}`,
+    );
+  }
+  return millis;
+}
+
+/** NaN unless the value is the text of an existing date and time. */
+function millisOfText(value: unknown): number {
+  const parts = typeof value === "string" ? MOMENT.exec(value) : null;
+  if (parts === null) return Number.NaN;
+  const [, date, time, zone] = parts;
+  // Date.parse takes February 31 for March 3.
+  const exists = new Date(`${date}T00:00:00Z`).toJSON()?.startsWith(date) === true;
+  return exists ? Date.parse(`${date}T${time}${zone.toUpperCase()}`) : Number.NaN;
 }
 
 /** Returns an integer of at least `least`. */

@@ -17,11 +17,18 @@ import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/id
 import { openVersion } from "../table/versions/openVersion.js";
 import { versionsDirectory } from "../table/versions/paths.js";
 import { branchAt, type OpenVersion, type TableAt, tableAt } from "../table/versions/tableAt.js";
+import { findVersionAsOf } from "../table/versions/versionAsOf.js";
 import { findVersion, type LatestVersion, type VersionEntry } from "../table/versions/versions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { isRegistered, requireTag } from "./findRefs.js";
-import { optionalString, optionalVersion, requireTableId, requireVersion } from "./request.js";
+import {
+  optionalMoment,
+  optionalString,
+  optionalVersion,
+  requireTableId,
+  requireVersion,
+} from "./request.js";
 
 /** An existing table or branch. */
 export interface OpenTable {
@@ -50,8 +57,10 @@ interface Selection {
   readonly branch?: string | undefined;
   readonly version?: number | undefined;
   readonly tag?: string | undefined;
+  readonly asOf?: Date | string | undefined;
   /** True: accepts a branch that is not registered yet, possibly without versions. */
   readonly unregisteredBranch?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -154,22 +163,46 @@ export async function openSnapshot(
   return (await openDescribed(context, request, access)).snapshot;
 }
 
+/** Name of a version in a request; at most one member has a value. */
+interface VersionPoint {
+  readonly version: number | undefined;
+  readonly tag: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly asOf: number | undefined;
+}
+
+/**
+ * Returns the members of a request that name a version.
+ * @throws InvalidInputError if two of them have values
+ */
+export function requestedPoint(
+  request: Pick<Selection, "branch" | "version" | "tag" | "asOf">,
+): VersionPoint {
+  const version = optionalVersion(request.version);
+  const tag = optionalString(request.tag, "tag");
+  const asOf = optionalMoment(request.asOf, "asOf");
+  if (
+    tag !== undefined &&
+    (version !== undefined || optionalString(request.branch, "branch") !== undefined)
+  ) {
+    throw new InvalidInputError("tag: cannot be given together with version or branch");
+  }
+  if (asOf !== undefined && (version !== undefined || tag !== undefined)) {
+    throw new InvalidInputError("asOf: cannot be given together with version or tag");
+  }
+  return { version, tag, asOf };
+}
+
 /** Opens the version of a request, as {@link openSnapshot}, together with its table. */
 export async function openDescribed(
   context: OperationContext,
   request: Selection,
   access: Access,
 ): Promise<{ readonly entry: TableEntry; readonly snapshot: Snapshot | null }> {
-  const requestedVersion = optionalVersion(request.version);
-  const tag = optionalString(request.tag, "tag");
-  if (
-    tag !== undefined &&
-    (requestedVersion !== undefined || optionalString(request.branch, "branch") !== undefined)
-  ) {
-    throw new InvalidInputError("tag: cannot be given together with version or branch");
-  }
+  const point = requestedPoint(request);
+  const { tag, asOf } = point;
+  let { version } = point;
   let { entry: tableEntry, table, latest } = await openTable(context, request);
-  let version = requestedVersion;
   if (tag !== undefined) {
     const target = await requireTag({ table, entry: tableEntry }, tag);
     await access.requireBranch(target.branch);
@@ -179,8 +212,11 @@ export async function openDescribed(
   } else if (latest === null && version === undefined) {
     return { entry: tableEntry, snapshot: null };
   }
-  const entry: (VersionEntry & Pick<LatestVersion, "manifestStat">) | null =
-    version === undefined || version === latest?.version ? latest : await findVersion(table, version);
+  let entry: (VersionEntry & Pick<LatestVersion, "manifestStat">) | null = latest;
+  if (asOf !== undefined) {
+    entry = await versionAsOf(table, latest, asOf, request);
+    version = entry.version;
+  } else if (version !== undefined && version !== latest?.version) entry = await findVersion(table, version);
   const file = entry && (await context.manifests.read(context.disk, entry.path, entry.manifestStat));
   if (version === undefined && file === null) {
     throw new TableNotFoundError(`table ${formatIdentifier(tableEntry.id)} was dropped while it was opened`);
@@ -190,6 +226,33 @@ export async function openDescribed(
   }
   return { entry: tableEntry, snapshot: { ...entry, table, file } };
 }
+
+/**
+ * Finds the version that was the latest at a moment.
+ * @throws TableVersionNotFoundError naming the oldest version
+ */
+export async function versionAsOf(
+  table: TableAt,
+  latest: LatestVersion | null,
+  asOf: number,
+  { id, signal }: Selection,
+): Promise<VersionEntry & Pick<LatestVersion, "manifestStat">> {
+  const search = await findVersionAsOf(table, latest, asOf, signal);
+  if (search.version !== null) return search.version.entry;
+  const name = `${table.branch === null ? "" : `branch ${table.branch} of `}table ${formatIdentifier(requireTableId(id))}`;
+  const { oldest } = search;
+  throw new TableVersionNotFoundError(
+    oldest === null
+      ? `${name} has no versions`
+      : `${name} has no version as of ${isoText(asOf)}; the oldest is version ${oldest.entry.version}, of ${isoText(oldest.millis)}`,
+  );
+}
+
+/** Returns a moment as ISO text, also beyond what a Date can represent. */
+const isoText = (millis: number): string => {
+  const date = new Date(millis);
+  return Number.isNaN(date.getTime()) ? `${millis} ms since 1970` : date.toISOString();
+};
 
 /**
  * Opens the version whose rows a request reads.

@@ -2,9 +2,9 @@
 
 import { formatIdentifier } from "../../ident.js";
 import type { DescribeTransactionResponse } from "../../namespace/transactions.js";
-import { timestampMillis } from "../../table/commit/apply.js";
 import { operationOf } from "../../table/commit/transaction.js";
 import type { CommittedTransaction } from "../../table/commit/transactionLookup.js";
+import { timestampMillis } from "../../table/versions/versionAsOf.js";
 import { findCommitted } from "../findCommitted.js";
 import { describeAsTransaction, findJobOf } from "../jobAccess.js";
 import type { OperationBody } from "../operation.js";

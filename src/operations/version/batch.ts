@@ -3,7 +3,6 @@
 import type { CreateVersionStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest, TableVersion } from "../../namespace/versions.js";
-import { timestampMillis } from "../../table/commit/apply.js";
 import { checkStagedContent } from "../../table/staging/stagedContent.js";
 import { removeStaged } from "../../table/staging/stagedLocation.js";
 import {
@@ -16,6 +15,7 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import { readManifestAt } from "../../table/versions/openVersion.js";
 import { manifestPath } from "../../table/versions/paths.js";
 import type { TableAt } from "../../table/versions/tableAt.js";
+import { timestampMillis } from "../../table/versions/versionAsOf.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";

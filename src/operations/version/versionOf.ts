@@ -1,10 +1,10 @@
 /** Builds the record of a version. */
 
 import type { TableVersion } from "../../namespace/versions.js";
-import { timestampMillis } from "../../table/commit/apply.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { readManifestAt } from "../../table/versions/openVersion.js";
 import type { TableAt } from "../../table/versions/tableAt.js";
+import { timestampMillis } from "../../table/versions/versionAsOf.js";
 import { readVersionRecord, type VersionRecord } from "../../table/versions/versionRecord.js";
 import type { VersionEntry } from "../../table/versions/versions.js";
 

@@ -133,6 +133,7 @@ const query = {
   ...recordOf(flag, "prefilter bypass_vector_index fast_search with_row_id"),
   ...recordOf(z.number().nullish(), "lower_bound upper_bound"),
   version: shape.version.nullish(),
+  as_of: shape.asOf,
   branch: shape.branch,
   tag: shape.tag,
 };

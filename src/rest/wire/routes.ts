@@ -84,7 +84,6 @@ export const ROUTES: readonly Route[] = [
     answer: shape.tableStats,
   }),
   ofTable("restoreTable", "restore", "Restore the content of an older version", {
-    members: { version: shape.version },
     answer: shape.changeAnswer({ version: shape.version.optional() }),
   }),
   // -------------------------------------------------------------------------------- rows

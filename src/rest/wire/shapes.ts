@@ -13,6 +13,12 @@ export const version = count.describe("Number of a version of the table");
 export const stringMap = z.record(z.string(), z.string());
 export const branch = z.string().nullish().describe("Absent, empty or `main`: the main branch");
 export const tag = z.string().nullish().describe("Excludes version and branch");
+export const asOf = z
+  .string()
+  .nullish()
+  .describe(
+    "ISO 8601 text with a time zone: the latest version whose commit time is not later. Excludes version and tag",
+  );
 export const id = z.array(z.string()).describe("Path of the object: its namespaces, then its name");
 const transactionId = z.string().optional().describe("Id of the change for describeTransaction");
 export const mode = z.string().nullish().describe("In any case, PascalCase or snake_case");

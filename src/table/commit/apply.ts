@@ -177,8 +177,3 @@ function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timesta
   const ns = latest > 0n ? latest : 0n;
   return Timestamp.create({ seconds: Number(ns / NS_PER_SECOND), nanos: Number(ns % NS_PER_SECOND) });
 }
-
-/** Returns the time of a version in milliseconds since the epoch; 0 if its manifest has none. */
-export function timestampMillis({ timestamp }: Pick<Manifest, "timestamp">): number {
-  return timestamp === undefined ? 0 : timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
-}
