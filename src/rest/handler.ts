@@ -103,7 +103,10 @@ export interface RestHandler {
 }
 
 const DEFAULT_GRACE_MS = 10_000;
-/** Id of a client that is sent back. Only ASCII, because hosts encode other characters differently. */
+/**
+ * Request ids of clients that the answer repeats. Only ASCII, because hosts encode other characters
+ * differently.
+ */
 const REQUEST_ID = /^[ -~]+$/;
 
 /**

@@ -11,7 +11,7 @@ import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/lazyValues.js
 import type { NumberRelation } from "./compareNumber.js";
 
 export const STATES = 16;
-/** The state after bytes that mean nothing. */
+/** The state after codes that stand for no text. */
 export const FAULT = STATES - 1;
 /** Maximum number of states that can be left: there are at most three others, and the fault. */
 const WALKING = 12;

@@ -48,7 +48,7 @@ export interface SourceKeys {
   readonly carried: readonly Column[];
   /** Seed of the hashes. */
   readonly seed: number;
-  /** True if the pass covers a hash: a source key with this hash is among these keys. */
+  /** True if the pass covers a hash: then these keys include all source keys with the hash. */
   covers(hash: number): boolean;
   /** True for the first pass, which also handles target keys with nulls. */
   readonly isFirst: boolean;
