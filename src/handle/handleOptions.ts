@@ -16,7 +16,7 @@ export interface TableHandleOptions extends Pick<RequestBase, "identity" | "prin
   readonly branch?: string | undefined;
   /** Number of the version to read. A handle with a version refuses writes. Default: the latest version. */
   readonly version?: number | undefined;
-  /** Name of the tag to read; such a handle refuses writes. Not allowed with `branch`, `version` or `asOf`. */
+  /** Tag to read; such a handle refuses writes. Not allowed with `branch`, `version` or `asOf`. */
   readonly tag?: string | undefined;
   /**
    * Moment whose version is read: a Date, or ISO text with a time zone. It is the latest version whose commit
