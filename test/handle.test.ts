@@ -1,15 +1,9 @@
 /** Handles have a method for everything that a table can do, and queries are built step by step. */
 
 import { tableFromIPC } from "apache-arrow";
-import {
-  col,
-  DirectoryNamespace,
-  InvalidInputError,
-  InvalidTableStateError,
-  type TableHandle,
-} from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeTempDir } from "./support/tempDir.js";
+import { col, InvalidInputError, InvalidTableStateError, type TableHandle } from "tiltyard";
+import { describe, expect } from "vitest";
+import { it } from "./support/fixtures.js";
 
 interface Order {
   id: number;
@@ -24,19 +18,16 @@ const ORDERS: Order[] = [
   { id: 4, city: "Oslo", price: 9 },
 ];
 
-let ns: DirectoryNamespace;
 let table: TableHandle<Order>;
 
-beforeEach(async () => {
-  ns = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+it.beforeEach(async ({ ns }) => {
   await ns.createNamespace({ id: "sales" });
   table = ns.table<Order>("sales$orders");
   await table.create(ORDERS);
 });
-afterEach(() => ns.close());
 
 describe("a handle", () => {
-  it("a handle creates, describes, renames and drops its table", async () => {
+  it("a handle creates, describes, renames and drops its table", async ({ ns }) => {
     const plain = ns.table<Order>("plain");
     expect(await plain.exists()).toBe(false);
     expect(await plain.create(ORDERS, { properties: { a: "b" } })).toMatchObject({ numInsertedRows: 4 });
@@ -68,7 +59,7 @@ describe("a handle", () => {
     expect((await table.schema()).fields[0].metadata.get("unit")).toBe("1");
   });
 
-  it("a handle creates, moves and deletes tags and branches, relative to its version", async () => {
+  it("a handle creates, moves and deletes tags and branches, relative to its version", async ({ ns }) => {
     await table.insert([{ id: 5, city: "Bonn", price: 4 }]);
     await table.createTag("latest");
     await table.createTag("first", 1);
@@ -96,7 +87,7 @@ describe("a handle", () => {
     expect(await table.branches()).toEqual({});
   });
 
-  it("a handle lists the indexes of its version", async () => {
+  it("a handle lists the indexes of its version", async ({ ns }) => {
     await table.createTag("bare");
     const { jobId } = await table.createIndex("id", { indexType: "BTREE" });
     await table.waitForJob(jobId);
@@ -191,7 +182,7 @@ describe("a query built step by step", () => {
     expect((await either.toArray()).map(({ id }) => id)).toEqual([2]);
   });
 
-  it("a query sorts by several columns and reads the version of its handle", async () => {
+  it("a query sorts by several columns and reads the version of its handle", async ({ ns }) => {
     const sorted = table.query().orderBy("city", { columnName: "price", ascending: false });
     expect((await sorted.toArray()).map(({ id }) => id)).toEqual([4, 1, 2, 3]);
     await table.insert([{ id: 5, city: "Bonn", price: 4 }]);

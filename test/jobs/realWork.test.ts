@@ -9,27 +9,23 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Table, tableFromIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type Job, type UserFunction } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { jobsDirectory } from "../../src/jobs/jobFiles.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { someOf } from "../support/effort.js";
+import { it } from "../support/fixtures.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { type Pause, runPaused } from "../support/pausedEngine.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const ID = { id: ["t"] };
 const FRAGMENTS = 3;
 const FRAGMENT_ROWS = 200;
 const ROWS = FRAGMENTS * FRAGMENT_ROWS;
 
-let root: string;
 const opened: DirectoryNamespace[] = [];
 const processes: ChildProcess[] = [];
-beforeEach(async () => {
-  root = await makeTempDir();
-});
 afterEach(async () => {
   for (const ns of opened.splice(0)) await ns.close();
   for (const child of processes.splice(0)) {
@@ -38,7 +34,7 @@ afterEach(async () => {
   }
 });
 
-function open(functions: Readonly<Record<string, UserFunction>> = {}): DirectoryNamespace {
+function open(root: string, functions: Readonly<Record<string, UserFunction>> = {}): DirectoryNamespace {
   const ns = new DirectoryNamespace({ root, durability: "none", lock: { staleMs: 2000 }, functions });
   opened.push(ns);
   return ns;
@@ -80,11 +76,12 @@ async function finish(ns: DirectoryNamespace, work: Work): Promise<Job> {
   }
 }
 
-const latestVersion = async (): Promise<number> => (await open().describeTable(ID)).version ?? 0;
+const latestVersion = async (root: string): Promise<number> =>
+  (await open(root).describeTable(ID)).version ?? 0;
 
 /** Checks that the work ran once, that the reference reads all rows, and that no orphan remains. */
-async function expectDone(work: Work, versionsMade: number): Promise<void> {
-  const ns = open();
+async function expectDone(root: string, work: Work, versionsMade: number): Promise<void> {
+  const ns = open(root);
   // A compaction reserves ids first; if two reserve, the second ids are used.
   if (work === "optimize") expect([2, 3]).toContain(versionsMade);
   else expect(versionsMade).toBe(1);
@@ -116,7 +113,7 @@ async function expectDone(work: Work, versionsMade: number): Promise<void> {
 }
 
 describe("two processes that request the same work at once", () => {
-  async function runner(): Promise<(call: readonly [string, object]) => Promise<unknown>> {
+  async function runner(root: string): Promise<(call: readonly [string, object]) => Promise<unknown>> {
     const child = startProcess("backfillRunner.mjs", []);
     processes.push(child);
     const ask = async (message: object): Promise<unknown> => {
@@ -130,10 +127,10 @@ describe("two processes that request the same work at once", () => {
     return (call) => ask({ call });
   }
 
-  it.each(WORKS)("run it once: %s", async (work) => {
-    await makeTable(open());
-    const before = await latestVersion();
-    const asked = await Promise.all([runner(), runner(), runner()]);
+  it.for(WORKS)("run it once: %s", async (work, { root }) => {
+    await makeTable(open(root));
+    const before = await latestVersion(root);
+    const asked = await Promise.all([runner(root), runner(root), runner(root)]);
     const started = await Promise.allSettled(asked.map((ask) => ask(works[work])));
     const ids = new Set<string>();
     for (const each of started) {
@@ -142,7 +139,7 @@ describe("two processes that request the same work at once", () => {
       else ids.add((each.value as { jobId: string }).jobId);
     }
     expect(ids.size).toBeGreaterThan(0);
-    const ns = open();
+    const ns = open(root);
     const outcomes = await Promise.allSettled([...ids].map((jobId) => ns.waitForJob({ jobId })));
     for (const each of outcomes) {
       // A job that began right after the index was committed notices by itself.
@@ -150,7 +147,7 @@ describe("two processes that request the same work at once", () => {
       else expect(each.value).toMatchObject({ state: "Succeeded" });
     }
     expect(outcomes.map(({ status }) => status)).toContain("fulfilled");
-    await expectDone(work, (await latestVersion()) - before);
+    await expectDone(root, work, (await latestVersion(root)) - before);
   });
 });
 
@@ -177,19 +174,19 @@ describe("a process that is suspended while another takes its job over", () => {
     },
   );
 
-  it.each(cases)("publishes nothing afterwards: %s, %s", async (work, _, pause) => {
-    await makeTable(open());
-    const before = await latestVersion();
+  it.for(cases)("publishes nothing afterwards: %s, %s", async ([work, _, pause], { root }) => {
+    await makeTable(open(root));
+    const before = await latestVersion(root);
     let after = 0;
     const ended = await runPaused({ root }, works[work] as never, pause, async () => {
-      expect(await finish(open(), work)).toMatchObject({ state: "Succeeded" });
-      after = await latestVersion();
+      expect(await finish(open(root), work)).toMatchObject({ state: "Succeeded" });
+      after = await latestVersion(root);
     });
-    expect(await latestVersion()).toBe(after);
+    expect(await latestVersion(root)).toBe(after);
     // It learns how the job ended, or that another process has the job.
     if ("type" in ended) expect(ended.type).toMatch(/^(ConcurrentModification|ServiceUnavailable)$/);
     else expect(ended.ok).toMatchObject({ state: "Succeeded" });
-    await expectDone(work, after - before);
+    await expectDone(root, work, after - before);
   });
 });
 
@@ -243,9 +240,9 @@ describe("a job whose table is dropped while it writes", () => {
     (Object.keys(fates) as (keyof typeof fates)[]).map((fate) => [work, fate] as const),
   );
 
-  it.each(someOf(cases, 5))("fails and leaves no file: %s of one that %s", async (work, fate) => {
+  it.for(someOf(cases, 5))("fails and leaves no file: %s of one that %s", async ([work, fate], { root }) => {
     const { branchOption, directory, go } = fates[fate];
-    const rival = open();
+    const rival = open(root);
     await makeTable(rival);
     if ("branch" in branchOption) await rival.createTableBranch({ ...ID, name: branch });
     let left: string[] | null = null;

@@ -29,26 +29,18 @@ import {
   Utf8,
 } from "apache-arrow";
 import fc from "fast-check";
-import { beforeEach, describe, expect, it } from "vitest";
-import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import { describe, expect } from "vitest";
+import type { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../src/errors.js";
 import type { RowObject } from "../../src/namespace/request.js";
+import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
-let root: string;
-let ns: DirectoryNamespace;
-
-beforeEach(async () => {
-  root = await makeTempDir();
-  ns = new DirectoryNamespace({ root, durability: "none" });
-});
-
-const typesOf = async (name: string) =>
+const typesOf = async (ns: DirectoryNamespace, name: string) =>
   Object.fromEntries((await ns.table(name).schema()).fields.map((field) => [field.name, `${field.type}`]));
 
 describe("types are inferred", () => {
-  it("each kind of value has its type", async () => {
+  it("each kind of value has its type", async ({ root, ns }) => {
     const rows = [
       {
         id: 1,
@@ -78,7 +70,7 @@ describe("types are inferred", () => {
       },
     ];
     await ns.createTable({ id: ["t"] }, rows);
-    expect(await typesOf("t")).toEqual({
+    expect(await typesOf(ns, "t")).toEqual({
       id: "Float64",
       big: "Int64",
       ok: "Bool",
@@ -111,13 +103,13 @@ describe("types are inferred", () => {
     expect(Array.from(theirs.get(0)?.vector)).toEqual([1]);
   });
 
-  it("arrays of different lengths are lists", async () => {
+  it("arrays of different lengths are lists", async ({ ns }) => {
     await ns.createTable({ id: ["t"] }, [{ xs: [1, 2] }, { xs: [3] }]);
-    expect(await typesOf("t")).toEqual({ xs: "List<Float64>" });
+    expect(await typesOf(ns, "t")).toEqual({ xs: "List<Float64>" });
     expect(await ns.table("t").scan().toArray()).toEqual([{ xs: [1, 2] }, { xs: [3] }]);
   });
 
-  it.each([
+  it.for([
     [
       "of several types",
       [{ a: 1 }, { a: "x" }],
@@ -137,7 +129,7 @@ describe("types are inferred", () => {
     ["in rows that are none", [{ a: 1 }, 7], "row 1: 7 where an object is wanted"],
     ["of rows without members", [{}], "the rows have no members"],
     ["of no rows", [], "there are no rows, and no schema"],
-  ])("but not for values %s", async (_, rows, message) => {
+  ])("but not for values %s", async ([_, rows, message], { ns }) => {
     const creation = ns.createTable({ id: ["t"] }, rows as Record<string, unknown>[]);
     await expect(creation).rejects.toThrow(message);
     await expect(creation).rejects.toBeInstanceOf(InvalidInputError);
@@ -146,7 +138,7 @@ describe("types are inferred", () => {
 });
 
 describe("no rows", () => {
-  it("an insert without rows changes no row of an existing table", async () => {
+  it("an insert without rows changes no row of an existing table", async ({ ns }) => {
     await ns.createTable({ id: ["t"] }, [{ a: 1 }]);
     expect(await ns.insertIntoTable({ id: ["t"] }, [])).toMatchObject({ numInsertedRows: 0 });
     expect(await ns.table("t").scan().toArray()).toEqual([{ a: 1 }]);
@@ -192,7 +184,7 @@ describe("rows are fitted", () => {
     m: { a: 1, b: null },
   };
 
-  it("rows are converted to a schema, and columns without values are null", async () => {
+  it("rows are converted to a schema, and columns without values are null", async ({ root, ns }) => {
     await ns.createTable({ id: ["t"], schema }, [full, {}, { kind: "blue", m: new Map([["c", 3]]) }]);
     const rows = await ns.table("t").scan().toArray();
     const empty = Object.fromEntries(schema.fields.map(({ name }) => [name, null]));
@@ -213,7 +205,7 @@ describe("rows are fitted", () => {
     expect(await reference.countRows(root, "t", "kind = 'red' AND price < 0")).toBe(1);
   });
 
-  it("inserted and merged rows are converted to the table's types", async () => {
+  it("inserted and merged rows are converted to the table's types", async ({ ns }) => {
     await ns.createTable(
       {
         id: ["t"],
@@ -245,7 +237,7 @@ describe("rows are fitted", () => {
     ]);
   });
 
-  it.each([
+  it.for<[string, unknown]>([
     ["i8", 128],
     ["i8", 0.5],
     ["i8", "1"],
@@ -265,7 +257,7 @@ describe("rows are fitted", () => {
     ["v", [1, "x"]],
     ["m", 7],
     ["nope", 1],
-  ])("or refused: column %s does not take %o", async (name, value) => {
+  ])("or refused: column %s does not take %o", async ([name, value], { ns }) => {
     await ns.createTable({ id: ["t"], schema }, [full]);
     const insert = ns.insertIntoTable({ id: ["t"] }, [full, { [name]: value }]);
     await expect(insert).rejects.toBeInstanceOf(TableSchemaValidationError);
@@ -273,13 +265,13 @@ describe("rows are fitted", () => {
     expect(await ns.table("t").countRows()).toBe(1);
   });
 
-  it("a column that forbids nulls requires a value in each row", async () => {
+  it("a column that forbids nulls requires a value in each row", async ({ ns }) => {
     const strict = new Schema([new Field("a", new Int32(), false), new Field("b", new Int32(), true)]);
     await ns.createTable({ id: ["t"], schema: strict }, [{ a: 1 }]);
     await expect(ns.insertIntoTable({ id: ["t"] }, [{ a: 1 }, { b: 2 }])).rejects.toThrow("row 1, column a");
   });
 
-  it("Arrow rows ignore a schema", async () => {
+  it("Arrow rows ignore a schema", async ({ ns }) => {
     const table = await ns.createTable({ id: ["s"] }, [{ a: 1 }]).then(() => ns.table("s").scan().toArrow());
     await expect(ns.createTable({ id: ["t"], schema: table.schema }, table)).rejects.toThrow(
       "schema: applies only to rows that are objects",
@@ -287,7 +279,7 @@ describe("rows are fitted", () => {
   });
 });
 
-it("streams of objects are read as they arrive, and the first rows decide the columns", async () => {
+it("streams of objects are read as they arrive, and the first rows decide the columns", async ({ ns }) => {
   let made = 0;
   async function* rows(count: number, last: RowObject = {}): AsyncGenerator<RowObject> {
     for (let id = 0; id < count; id++) {
@@ -310,7 +302,7 @@ it("streams of objects are read as they arrive, and the first rows decide the co
   await expect(ns.insertIntoTable({ id: ["t"], maxRows: 5 }, rows(10))).rejects.toThrow("more than 5 rows");
 });
 
-it("columns may have the names of built-in object members", async () => {
+it("columns may have the names of built-in object members", async ({ ns }) => {
   const row = Object.defineProperty({ constructor: "c", toString: "t" }, "__proto__", {
     value: "p",
     enumerable: true,
@@ -323,7 +315,9 @@ it("columns may have the names of built-in object members", async () => {
   expect(Object.getPrototypeOf(first)).toBe(Object.prototype);
 });
 
-it("rows are returned one by one, as an array, and as IPC for any release of apache-arrow", async () => {
+it("rows are returned one by one, as an array, and as IPC for any release of apache-arrow", async ({
+  ns,
+}) => {
   const count = 30_000;
   await ns.createTable(
     { id: ["t"] },
@@ -349,7 +343,7 @@ it("rows are returned one by one, as an array, and as IPC for any release of apa
   expect((await scan.schema()).fields.map(({ name }) => name)).toEqual(["id", "tags"]);
 });
 
-it("rows equal those that apache-arrow makes of the table", async () => {
+it("rows equal those that apache-arrow makes of the table", async ({ ns }) => {
   const item = <Value>(type: fc.Arbitrary<Value>) => fc.option(type);
   const moment = fc.integer({ min: -8e12, max: 8e12 });
   const row = fc.record({

@@ -3,13 +3,13 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { DirectoryNamespace } from "tiltyard";
-import { beforeEach, expect, it } from "vitest";
+
+import { expect } from "vitest";
 import { BACKLOG, catalogVersions, MIN_KEPT, makeHeavy, upTo } from "../support/catalogVersions.js";
 import { runsOf } from "../support/effort.js";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { it } from "../support/fixtures.js";
 import { type CatalogJob, ReferenceWorker, reference, type StepOutcome } from "../support/reference.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 /** Number of steps of each process, enough for old versions of a small catalog to be emptied. */
 const STEPS = 80;
@@ -22,15 +22,6 @@ const MAY_TRY_AGAIN_LATER = new RegExp(
   "is",
 );
 
-let root: string;
-let ns: DirectoryNamespace;
-
-beforeEach(async () => {
-  root = await makeTempDir();
-  ns = new DirectoryNamespace({ root, durability: "none" });
-  return () => ns.close();
-});
-
 /** Plans the namespaces of one process; it drops every third again. */
 function plan(process: number): ["createNamespace" | "dropNamespace", string[]][] {
   const steps: ReturnType<typeof plan> = [];
@@ -41,7 +32,7 @@ function plan(process: number): ["createNamespace" | "dropNamespace", string[]][
   return steps;
 }
 
-const workerOf = (steps: ReturnType<typeof plan>) =>
+const workerOf = (root: string, steps: ReturnType<typeof plan>) =>
   new ReferenceWorker<CatalogJob>({ kind: "catalogSteps", root, steps });
 
 /** Returns the names that exist after a process's steps; fails for an outcome that no race explains. */
@@ -63,8 +54,8 @@ function namesAfter(
   return names;
 }
 
-it("two engines of ours and two references change the catalog at once", async () => {
-  const references = [2, 3].map((process) => workerOf(plan(process)));
+it("two engines of ours and two references change the catalog at once", async ({ root, ns }) => {
+  const references = [2, 3].map((process) => workerOf(root, plan(process)));
   await Promise.all(references.map((worker) => worker.ready));
   for (const worker of references) worker.go();
   const ours = await raceEngines(
@@ -92,13 +83,13 @@ it("two engines of ours and two references change the catalog at once", async ()
 
 it.skipIf(process.platform === "win32")(
   "a reference that is suspended in the middle of changes loses none that it acknowledges",
-  async () => {
+  async ({ root, ns }) => {
     await makeHeavy(ns);
     const steps = Array.from({ length: 10 * SUSPENSIONS }, (_, step): ["createNamespace", string[]] => [
       "createNamespace",
       [`theirs-${step}`],
     ]);
-    const worker = workerOf(steps);
+    const worker = workerOf(root, steps);
     await worker.ready;
     worker.go();
     const made: string[] = [];

@@ -4,17 +4,13 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { jobDirectory } from "../../src/jobs/jobFiles.js";
+import { it } from "../support/fixtures.js";
 import { refusingDisk } from "../support/leftBatches.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const disk = new NodeDisk({ durability: "none" });
-let root: string;
-beforeEach(async () => {
-  root = await makeTempDir();
-});
 
 /** Returns a function that posts JSON to a server over a namespace. */
 function poster(ns: DirectoryNamespace) {
@@ -28,14 +24,14 @@ function poster(ns: DirectoryNamespace) {
 }
 
 describe("a job whose disk fails", () => {
-  it.each([
+  it.for([
     ["ENOSPC", "ServiceUnavailable"],
     ["EDQUOT", "ServiceUnavailable"],
     ["EMFILE", "ServiceUnavailable"],
     ["EIO", "ServiceUnavailable"],
     ["EACCES", "PermissionDenied"],
     ["ENAMETOOLONG", "InvalidTableState"],
-  ])("ends with an error of its kind: %s", async (code, type) => {
+  ])("ends with an error of its kind: %s", async ([code, type], { root }) => {
     const refusing = refusingDisk(disk, (verb, [path = ""]) =>
       verb === "create" && path.includes("_indices") ? code : undefined,
     );
@@ -55,7 +51,7 @@ describe("a job whose disk fails", () => {
 });
 
 describe("a decided batch that the disk does not let finish", () => {
-  it.each(["ENOSPC", "EIO", "EMFILE"])("says over HTTP that it is decided: %s", async (code) => {
+  it.for(["ENOSPC", "EIO", "EMFILE"])("says over HTTP that it is decided: %s", async (code, { root }) => {
     let isFull = false;
     const refusing = refusingDisk(disk, (verb, [, path = ""]) =>
       isFull && verb === "link" && path.includes("_versions") ? code : undefined,
@@ -75,7 +71,7 @@ describe("a decided batch that the disk does not let finish", () => {
 });
 
 describe("a hostile record of a job", () => {
-  it("a malformed job record does not affect other jobs, and is reported alone", async () => {
+  it("a malformed job record does not affect other jobs, and is reported alone", async ({ root }) => {
     await using ns = new DirectoryNamespace({ root, disk, workers: 0 });
     const post = poster(ns);
     const ids: string[] = [];

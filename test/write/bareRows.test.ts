@@ -4,20 +4,13 @@ import { readdir } from "node:fs/promises";
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { openInput } from "../../src/arrow/exchange/input.js";
 import { fieldOf, listOf } from "../support/arrowColumns.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { it } from "../support/fixtures.js";
 
 const HUGE = 2 ** 31 - 1;
 const EMPTY = new arrow.Struct([]);
-
-let namespace: DirectoryNamespace;
-
-beforeEach(async () => {
-  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
-});
-afterEach(() => namespace.close());
 
 function batchOf(rowCount: number, types: Readonly<Record<string, arrow.DataType>>): arrow.RecordBatch {
   const fields = Object.entries(types).map(([name, type]) => fieldOf(name, type));
@@ -39,24 +32,24 @@ function streamOf(...batches: arrow.RecordBatch[]): Uint8Array {
   return writer.toUint8Array(true);
 }
 
-const filesOf = async (table: string) => readdir(`${namespace.root}/${table}.lance/data`);
+const filesOf = async (ns: DirectoryNamespace, table: string) => readdir(`${ns.root}/${table}.lance/data`);
 
 describe("rows without bytes", () => {
-  it.each([
+  it.for([
     ["2.2", { n: new arrow.Null() }],
     ["2.1", { n: new arrow.Null(), m: new arrow.Null() }],
     ["2.0", { n: new arrow.Null() }],
     ["2.2", { e: EMPTY }],
-  ] as const)("are written to few files: %s %j", async (dataStorageVersion, types) => {
+  ] as const)("are written to few files: %s %j", async ([dataStorageVersion, types], { ns }) => {
     await using boundedNamespace = new DirectoryNamespace({
-      root: namespace.root,
+      root: ns.root,
       durability: "none",
       dataStorageVersion,
     });
     const bytes = streamOf(batchOf(HUGE, types), batchOf(HUGE, types));
     expect(bytes.length).toBeLessThan(2000);
     await boundedNamespace.createTable({ id: ["t"] }, bytes);
-    expect((await filesOf("t")).length).toBe(64);
+    expect((await filesOf(ns, "t")).length).toBe(64);
     expect(await boundedNamespace.countTableRows({ id: ["t"] })).toBe(2 * HUGE);
     const [name] = Object.keys(types);
     const query = { id: ["t"], offset: HUGE + 5, limit: 3, columns: [name], withRowId: true } as const;
@@ -71,11 +64,11 @@ describe("rows without bytes", () => {
     }
   });
 
-  it("share files with rows that have bytes", async () => {
+  it("share files with rows that have bytes", async ({ ns }) => {
     const types = { e: EMPTY };
     const withNulls = batchOf(3 * 2 ** 20, types);
-    await namespace.createTable({ id: ["t"] }, streamOf(withNulls));
-    expect(await filesOf("t")).toHaveLength(1);
+    await ns.createTable({ id: ["t"] }, streamOf(withNulls));
+    expect(await filesOf(ns, "t")).toHaveLength(1);
     const numbers = arrow.makeData({
       type: new arrow.Int32(),
       length: 3 * 2 ** 20,
@@ -88,35 +81,33 @@ describe("rows without bytes", () => {
       nullCount: 0,
       children: [numbers],
     });
-    await namespace.createTable({ id: ["u"] }, new arrow.Table([new arrow.RecordBatch(schema, data)]));
-    expect(await filesOf("u")).toHaveLength(3);
+    await ns.createTable({ id: ["u"] }, new arrow.Table([new arrow.RecordBatch(schema, data)]));
+    expect(await filesOf(ns, "u")).toHaveLength(3);
   });
 
-  it("get columns like others", async () => {
-    await namespace.createTable({ id: ["t"] }, streamOf(batchOf(2_500_000, { n: new arrow.Null() })));
-    await namespace.alterTableAddColumns({ id: ["t"], newColumns: [{ name: "v", expression: "7" }] });
-    const answer = await (await namespace.queryTable({ id: ["t"], offset: 2_499_998 })).toArrow();
+  it("get columns like others", async ({ ns }) => {
+    await ns.createTable({ id: ["t"] }, streamOf(batchOf(2_500_000, { n: new arrow.Null() })));
+    await ns.alterTableAddColumns({ id: ["t"], newColumns: [{ name: "v", expression: "7" }] });
+    const answer = await (await ns.queryTable({ id: ["t"], offset: 2_499_998 })).toArrow();
     expect(answer.toArray().map((row) => Number(row.v))).toEqual([7, 7]);
-    expect(await namespace.countTableRows({ id: ["t"] })).toBe(2_500_000);
+    expect(await ns.countTableRows({ id: ["t"] })).toBe(2_500_000);
   });
 });
 
 describe("the number of rows", () => {
-  it("is bounded by the caller's limit", async () => {
+  it("is bounded by the caller's limit", async ({ ns }) => {
     const rows = streamOf(batchOf(60, { n: new arrow.Null() }), batchOf(40, { n: new arrow.Null() }));
-    await namespace.createTable({ id: ["t"], maxRows: 100 }, rows);
-    await expect(namespace.insertIntoTable({ id: ["t"], maxRows: 99 }, rows)).rejects.toThrow(
-      "more than 99 rows",
-    );
-    await expect(namespace.createTable({ id: ["u"], maxRows: 99 }, rows)).rejects.toThrow(InvalidInputError);
-    expect(await namespace.countTableRows({ id: ["t"] })).toBe(100);
-    expect((await namespace.listTables({ id: [] })).tables).toEqual(["t"]);
+    await ns.createTable({ id: ["t"], maxRows: 100 }, rows);
+    await expect(ns.insertIntoTable({ id: ["t"], maxRows: 99 }, rows)).rejects.toThrow("more than 99 rows");
+    await expect(ns.createTable({ id: ["u"], maxRows: 99 }, rows)).rejects.toThrow(InvalidInputError);
+    expect(await ns.countTableRows({ id: ["t"] })).toBe(100);
+    expect((await ns.listTables({ id: [] })).tables).toEqual(["t"]);
   });
 
-  it("is bounded over HTTP: 400", async () => {
+  it("is bounded over HTTP: 400", async ({ ns }) => {
     const body = streamOf(batchOf(HUGE, { n: new arrow.Null() }));
     const ask = async (limits: object) => {
-      const handler = createRestHandler(namespace, { auth: { anonymous: true }, limits });
+      const handler = createRestHandler(ns, { auth: { anonymous: true }, limits });
       const headers = { "content-type": "application/vnd.apache.arrow.stream" };
       return handler(
         new Request("http://localhost/v1/table/t/create", {

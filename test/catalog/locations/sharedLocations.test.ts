@@ -1,17 +1,15 @@
 import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { Table, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, UnsupportedError } from "tiltyard";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { UnsupportedError } from "tiltyard";
+import { expect } from "vitest";
+import { it } from "../../support/fixtures.js";
 import { rowsOf } from "../../support/intRows.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
-let ns: DirectoryNamespace;
-
 /** Tables `t` and `n.c`; `n.r` shares the directory of `t`, and `n.d` that of `n.c`. */
-beforeEach(async () => {
+it.beforeEach(async ({ ns }) => {
   const root = await makeTempDir();
-  ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createNamespace({ id: ["n"] });
   await ns.createTable({ id: ["t"] }, rowsOf(1));
   await ns.createTable({ id: ["n", "c"] }, rowsOf(1, 2));
@@ -28,15 +26,14 @@ beforeEach(async () => {
   );
   await rm(join(root, "catalog.lance"));
 });
-afterEach(() => ns.close());
 
-it("dropping a root table leaves the files of the table that shares its directory", async () => {
+it("dropping a root table leaves the files of the table that shares its directory", async ({ ns }) => {
   await ns.dropTable({ id: ["t"] });
   expect((await ns.listTables({ id: [] })).tables).toEqual([]);
   expect(await ns.countTableRows({ id: ["n", "r"] })).toBe(1);
 });
 
-it("renaming does not move a directory that another table shares", async () => {
+it("renaming does not move a directory that another table shares", async ({ ns }) => {
   const toRoot = { id: ["n", "c"], newTableName: "moved", newNamespaceId: [] };
   await expect(ns.renameTable(toRoot)).rejects.toBeInstanceOf(UnsupportedError);
   await expect(ns.renameTable({ id: ["t"], newTableName: "u" })).rejects.toBeInstanceOf(UnsupportedError);

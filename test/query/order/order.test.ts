@@ -4,8 +4,13 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type Schema, type Table, tableFromArrays } from "apache-arrow";
 import fc from "fast-check";
-import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "tiltyard";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  type DirectoryNamespace,
+  InvalidInputError,
+  TableColumnNotFoundError,
+  UnsupportedError,
+} from "tiltyard";
+import { describe, expect } from "vitest";
 import type { Column, FixedColumn } from "../../../src/arrow/columns/column.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { TemporaryFile } from "../../../src/io/temporaryFile.js";
@@ -13,16 +18,8 @@ import type { KeyOrder } from "../../../src/query/order/sortKeys.js";
 import { sortRows } from "../../../src/query/order/sortRows.js";
 import type { BatchRows } from "../../../src/query/scan/scan.js";
 import { filterTable } from "../../support/filterTexts.js";
+import { it } from "../../support/fixtures.js";
 import { createParts } from "../../support/stage.js";
-import { makeTempDir } from "../../support/tempDir.js";
-
-let root: string;
-let namespace: DirectoryNamespace;
-beforeEach(async () => {
-  root = await makeTempDir();
-  namespace = new DirectoryNamespace({ root, durability: "none" });
-});
-afterEach(() => namespace.close());
 
 const KEYS = [
   "id",
@@ -72,10 +69,10 @@ function valueAt(table: Table, path: string, row: number): unknown {
   return member === undefined ? value : (value as Record<string, unknown>)[member];
 }
 
-it("an order equals that of brute force, for all types, nulls, NaN and ties", async () => {
+it("an order equals that of brute force, for all types, nulls, NaN and ties", async ({ ns }) => {
   const parts = [filterTable(70, 1), filterTable(90, 2)];
-  await createParts(namespace, ["t"], parts);
-  const all = await namespace.table("t").scan().toArrow();
+  await createParts(ns, ["t"], parts);
+  const all = await ns.table("t").scan().toArrow();
   const offsets = Array.from({ length: all.numRows }, (_, row) => row);
   await fc.assert(
     fc.asyncProperty(
@@ -97,7 +94,7 @@ it("an order equals that of brute force, for all types, nulls, NaN and ties", as
         });
         const wanted = sorted.slice(offset, limit === undefined ? undefined : offset + limit + 1);
         const more = limit === undefined ? {} : { limit: limit + 1 };
-        const scan = namespace.table("t").scan({ columns: ["_rowoffset"], orderBy, offset, ...more });
+        const scan = ns.table("t").scan({ columns: ["_rowoffset"], orderBy, offset, ...more });
         const rowOffsets = (await scan.toArrow()).getChild("_rowoffset")?.toJSON() ?? [];
         expect(rowOffsets.map(Number)).toEqual(wanted);
       },
@@ -106,12 +103,12 @@ it("an order equals that of brute force, for all types, nulls, NaN and ties", as
   );
 }, 120_000);
 
-it("a query sorts the rows that its filter selects, with all columns", async () => {
-  await namespace.createTable({ id: ["t"] }, filterTable(200, 3));
-  const everything = await namespace.table("t").scan({ filter: "i8 > 0" }).toArrow();
+it("a query sorts the rows that its filter selects, with all columns", async ({ ns }) => {
+  await ns.createTable({ id: ["t"] }, filterTable(200, 3));
+  const everything = await ns.table("t").scan({ filter: "i8 > 0" }).toArrow();
   for (const limit of [undefined, 5, 1000]) {
     const orderBy = [{ columnName: "id", ascending: false }];
-    const sorted = await namespace
+    const sorted = await ns
       .table("t")
       .scan({ filter: "i8 > 0", orderBy, ...(limit && { limit }) })
       .toArrow();
@@ -143,11 +140,11 @@ describe("a sort beyond its memory", () => {
       ? new Int32Array(column.values.buffer, column.values.byteOffset, column.length)
       : new Int32Array(0);
 
-  it.each([
+  it.for([
     [3, Number.POSITIVE_INFINITY],
     [150, Number.POSITIVE_INFINITY],
     [150, 1234],
-  ])("merges %i runs, up to %d rows", async (count, limit) => {
+  ])("merges %i runs, up to %d rows", async ([count, limit], { root }) => {
     const disk = new NodeDisk({ durability: "none" });
     const modes: number[] = [];
     const makeFile = async () => {
@@ -175,7 +172,7 @@ describe("a sort beyond its memory", () => {
     expect(await readdir(root)).toEqual([]);
   });
 
-  it("leaves no file if the consumer stops or the rows end in an error", async () => {
+  it("leaves no file if the consumer stops or the rows end in an error", async ({ root }) => {
     const disk = new NodeDisk({ durability: "none" });
     const makeFile = () => TemporaryFile.create(disk, root);
     const request = { orders, keyPlaces: [0], limit: Number.POSITIVE_INFINITY, sortBytes: 1000, makeFile };
@@ -191,14 +188,14 @@ describe("a sort beyond its memory", () => {
 });
 
 describe("a query refuses", () => {
-  beforeEach(() => namespace.createTable({ id: ["t"] }, filterTable(5, 1)));
-  const run = (orderBy: unknown): Promise<Table> =>
-    namespace
+  it.beforeEach(({ ns }) => ns.createTable({ id: ["t"] }, filterTable(5, 1)));
+  const run = (ns: DirectoryNamespace, orderBy: unknown): Promise<Table> =>
+    ns
       .table("t")
       .scan({ orderBy: orderBy as [] })
       .toArrow();
 
-  it.each([
+  it.for([
     [[{ columnName: "nope" }], TableColumnNotFoundError],
     [[{ columnName: "i8 + 1" }], TableColumnNotFoundError],
     [[{ columnName: "li" }], UnsupportedError],
@@ -208,24 +205,24 @@ describe("a query refuses", () => {
     [["i8"], InvalidInputError],
     [[{ columnName: "i8", ascending: "yes" }], InvalidInputError],
     [{ columnName: "i8" }, InvalidInputError],
-  ])("the order %j", async (orderBy, error) => {
-    await expect(run(orderBy)).rejects.toThrow(error);
+  ])("the order %j", async ([orderBy, error], { ns }) => {
+    await expect(run(ns, orderBy)).rejects.toThrow(error);
   });
 
-  it("an order that is aborted", async () => {
+  it("an order that is aborted", async ({ ns }) => {
     const controller = new AbortController();
-    await namespace.createTable({ id: ["u"] }, tableFromArrays({ n: new Int32Array(100_000) }));
-    const rows = namespace.table("u").scan({ orderBy: [{ columnName: "n" }], signal: controller.signal });
+    await ns.createTable({ id: ["u"] }, tableFromArrays({ n: new Int32Array(100_000) }));
+    const rows = ns.table("u").scan({ orderBy: [{ columnName: "n" }], signal: controller.signal });
     const iterator = rows[Symbol.asyncIterator]();
     controller.abort();
     await expect(iterator.next()).rejects.toThrow();
   });
 });
 
-it("an ordered query keeps its schema", async () => {
-  await namespace.createTable({ id: ["t"] }, filterTable(5, 1));
-  const plain: Schema = (await namespace.table("t").scan().toArrow()).schema;
-  const sorted = await namespace
+it("an ordered query keeps its schema", async ({ ns }) => {
+  await ns.createTable({ id: ["t"] }, filterTable(5, 1));
+  const plain: Schema = (await ns.table("t").scan().toArrow()).schema;
+  const sorted = await ns
     .table("t")
     .scan({ orderBy: [{ columnName: "dic" }] })
     .toArrow();

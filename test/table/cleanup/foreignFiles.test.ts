@@ -3,9 +3,9 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { DirectoryNamespace } from "tiltyard";
-import { beforeEach, expect, it } from "vitest";
-import { makeTempDir } from "../../support/tempDir.js";
+import type { DirectoryNamespace } from "tiltyard";
+import { expect } from "vitest";
+import { it } from "../../support/fixtures.js";
 
 const YEAR_S = 365 * 24 * 60 * 60;
 const id = ["t"];
@@ -59,13 +59,9 @@ const FOREIGN_DIRECTORIES = [
   "_udfs/scratch",
 ];
 
-let root: string;
 let directory: string;
-let ns: DirectoryNamespace;
-beforeEach(async () => {
-  root = await makeTempDir();
+it.beforeEach(async ({ root, ns }) => {
   directory = join(root, "t.lance");
-  ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, [{ v: 1 }, { v: 2 }]);
   for (const branch of [undefined, "dev", "dev/below"]) {
     if (branch !== undefined) await ns.createTableBranch({ id, name: branch });
@@ -73,7 +69,6 @@ beforeEach(async () => {
     await ns.deleteFromTable({ id, branch, predicate: "v = 1" });
     await ns.insertIntoTable({ id, branch }, [{ v: 1 }]);
   }
-  return () => ns.close();
 });
 
 /** Writes files that are older than every retention, in directories that are, too. */
@@ -106,7 +101,7 @@ async function kept(paths: readonly string[]): Promise<string[]> {
 /**
  * Runs every operation that removes files, except drops; returns the number of removed versions and files.
  */
-async function cleanUpAll(branch?: string): Promise<number> {
+async function cleanUpAll(ns: DirectoryNamespace, branch?: string): Promise<number> {
   const all = { olderThanMs: 0 } as const;
   await ns.optimizeTable({ id, branch });
   const first = await ns.cleanupTable({ id, branch, ...all });
@@ -123,7 +118,9 @@ async function cleanUpAll(branch?: string): Promise<number> {
   return first.versionsRemoved + first.filesRemoved + last.filesRemoved;
 }
 
-it("other programs' files and directories survive every cleanup of a table and of its branches", async () => {
+it("other programs' files and directories survive every cleanup of a table and of its branches", async ({
+  ns,
+}) => {
   const branches = ["dev", "dev/below"];
   const paths = [
     ...FOREIGN,
@@ -134,7 +131,7 @@ it("other programs' files and directories survive every cleanup of a table and o
   await putOld(paths);
   await putOldDirectories(FOREIGN_DIRECTORIES);
   for (const branch of ["dev/below", "dev", undefined]) {
-    expect(await cleanUpAll(branch), branch).toBeGreaterThan(2);
+    expect(await cleanUpAll(ns, branch), branch).toBeGreaterThan(2);
   }
   expect(await kept(paths)).toEqual(paths);
   expect(FOREIGN_DIRECTORIES.filter((path) => existsSync(join(directory, path)))).toEqual(
@@ -147,7 +144,7 @@ it("other programs' files and directories survive every cleanup of a table and o
 
   // Deleting a branch removes everything in its directory, like dropping a table does, and nothing else.
   for (const name of ["dev/below", "dev"]) await ns.deleteTableBranch({ id, name });
-  await cleanUpAll();
+  await cleanUpAll(ns);
   const outside = paths.filter((path) => !path.startsWith("tree/dev/"));
   expect(await kept(outside)).toEqual(outside);
 });
