@@ -2,16 +2,7 @@
  * Kills a process that builds or updates an index, while another resumes. `npm run soak` kills more often.
  */
 
-import {
-  Field,
-  FixedSizeList,
-  Float32,
-  List,
-  Table,
-  tableFromIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { runsOf } from "../support/effort.js";
@@ -48,17 +39,20 @@ const FILTERS = {
   s: (value: number) => `contains(s, 'of ${value} he')`,
 };
 
-function rowsFrom(first: number): Table {
+function rowsFrom(first: number): arrow.Table {
   const values = Int32Array.from({ length: ROWS }, (_, row) => first + ((row * 7919) % ROWS));
-  const type = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
-  return new Table({
-    v: vectorFromArray(values),
-    e: vectorFromArray(Array.from(values, vectorOf), type),
-    l: vectorFromArray(Array.from(values, listOf), new List(new Field("item", new Utf8(), true))),
-    s: vectorFromArray(Array.from(values, textOf), new Utf8()),
+  const type = new arrow.FixedSizeList(DIMENSION, new arrow.Field("item", new arrow.Float32(), true));
+  return new arrow.Table({
+    v: arrow.vectorFromArray(values),
+    e: arrow.vectorFromArray(Array.from(values, vectorOf), type),
+    l: arrow.vectorFromArray(
+      Array.from(values, listOf),
+      new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
+    ),
+    s: arrow.vectorFromArray(Array.from(values, textOf), new arrow.Utf8()),
   });
 }
-const valuesOf = (table: Table) =>
+const valuesOf = (table: arrow.Table) =>
   Array.from(table.getChild("v") ?? [], Number).sort((left, right) => left - right);
 
 async function check(
@@ -96,7 +90,7 @@ it(`index builds resume after ${KILLS} kills`, async () => {
     check,
     async checkReference(root) {
       const seen = await reference.readTable(root, "t", { filter: "v >= 19990 AND v < 19995" });
-      expect(valuesOf(tableFromIPC(seen))).toEqual([19_990, 19_991, 19_992, 19_993, 19_994]);
+      expect(valuesOf(arrow.tableFromIPC(seen))).toEqual([19_990, 19_991, 19_992, 19_993, 19_994]);
     },
   });
 });

@@ -2,23 +2,7 @@ import { randomBytes } from "node:crypto";
 import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  Bool,
-  Field,
-  Float64,
-  Int32,
-  Int64,
-  IntervalYearMonth,
-  makeData,
-  makeVector,
-  RecordBatch,
-  Schema,
-  Struct,
-  Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
@@ -28,19 +12,22 @@ let root: string;
 let namespace: DirectoryNamespace;
 let before: Record<string, string>;
 
-const rows = new Table({
-  id: makeVector(Int32Array.of(1, 2, 3)),
-  name: vectorFromArray(["a", null, "c"], new Utf8()),
+const rows = new arrow.Table({
+  id: arrow.makeVector(Int32Array.of(1, 2, 3)),
+  name: arrow.vectorFromArray(["a", null, "c"], new arrow.Utf8()),
 });
 /** Column `id` of the table is not nullable. */
-const declared = new Schema([new Field("id", new Int32(), false), new Field("name", new Utf8(), true)]);
-const asDeclared = (table: Table) =>
-  new Table(
+const declared = new arrow.Schema([
+  new arrow.Field("id", new arrow.Int32(), false),
+  new arrow.Field("name", new arrow.Utf8(), true),
+]);
+const asDeclared = (table: arrow.Table) =>
+  new arrow.Table(
     declared,
-    new RecordBatch(
+    new arrow.RecordBatch(
       declared,
-      makeData({
-        type: new Struct(declared.fields),
+      arrow.makeData({
+        type: new arrow.Struct(declared.fields),
         length: table.numRows,
         children: table.batches[0].data.children,
       }),
@@ -571,38 +558,41 @@ describe("changes of the schema", () => {
 });
 
 describe("rows that do not fit the schema", () => {
-  const append = (data: Table) => () => namespace.insertIntoTable({ id: ["t"] }, data);
+  const append = (data: arrow.Table) => () => namespace.insertIntoTable({ id: ["t"] }, data);
   it("an insert refuses an unknown column", async () => {
-    const table = new Table({ id: makeVector(Int32Array.of(1)), extra: makeVector(Int32Array.of(1)) });
+    const table = new arrow.Table({
+      id: arrow.makeVector(Int32Array.of(1)),
+      extra: arrow.makeVector(Int32Array.of(1)),
+    });
     await expectRefusal(append(table), "TableSchemaValidation");
   });
   it("an insert refuses a missing column that forbids nulls", async () => {
     await expectRefusal(
-      append(new Table({ name: vectorFromArray(["x"], new Utf8()) })),
+      append(new arrow.Table({ name: arrow.vectorFromArray(["x"], new arrow.Utf8()) })),
       "TableSchemaValidation",
     );
   });
   it.each([
-    ["text for int32", vectorFromArray(["x"], new Utf8())],
-    ["int64 for int32", vectorFromArray([1n], new Int64())],
-    ["float64 for int32", vectorFromArray([1], new Float64())],
-    ["bool for int32", vectorFromArray([true], new Bool())],
+    ["text for int32", arrow.vectorFromArray(["x"], new arrow.Utf8())],
+    ["int64 for int32", arrow.vectorFromArray([1n], new arrow.Int64())],
+    ["float64 for int32", arrow.vectorFromArray([1], new arrow.Float64())],
+    ["bool for int32", arrow.vectorFromArray([true], new arrow.Bool())],
   ])("%s", async (_name, id) => {
-    await expectRefusal(append(new Table({ id })), "TableSchemaValidation");
+    await expectRefusal(append(new arrow.Table({ id })), "TableSchemaValidation");
   });
   it("an insert refuses nulls in a column that forbids them", async () => {
     await expectRefusal(
-      append(new Table({ id: vectorFromArray([1, null], new Int32()) })),
+      append(new arrow.Table({ id: arrow.vectorFromArray([1, null], new arrow.Int32()) })),
       "TableSchemaValidation",
     );
   });
   it("an insert refuses nulls that only appear in a later batch", async () => {
-    const good = new RecordBatch({
-      id: makeData({ type: new Int32(), data: Int32Array.of(1, 2), length: 2 }),
+    const good = new arrow.RecordBatch({
+      id: arrow.makeData({ type: new arrow.Int32(), data: Int32Array.of(1, 2), length: 2 }),
     });
-    const bad = new RecordBatch({
-      id: makeData({
-        type: new Int32(),
+    const bad = new arrow.RecordBatch({
+      id: arrow.makeData({
+        type: new arrow.Int32(),
         data: Int32Array.of(1, 2),
         length: 2,
         nullCount: 1,
@@ -620,31 +610,34 @@ describe("rows that do not fit the schema", () => {
     );
   });
   it("createTable refuses illegal column names", async () => {
-    const int = () => makeVector(Int32Array.of(1));
-    const twice = new Schema([new Field("a", new Int32(), true), new Field("a", new Int32(), true)]);
-    const data = makeData({
-      type: new Struct(twice.fields),
+    const int = () => arrow.makeVector(Int32Array.of(1));
+    const twice = new arrow.Schema([
+      new arrow.Field("a", new arrow.Int32(), true),
+      new arrow.Field("a", new arrow.Int32(), true),
+    ]);
+    const data = arrow.makeData({
+      type: new arrow.Struct(twice.fields),
       length: 1,
       children: [int().data[0], int().data[0]],
     });
-    const table = new Table(twice, new RecordBatch(twice, data));
+    const table = new arrow.Table(twice, new arrow.RecordBatch(twice, data));
     await expectRefusal(
       () => namespace.createTable({ id: ["new"] }, table),
       "TableSchemaValidation",
       "InvalidInput",
     );
     await expectRefusal(
-      () => namespace.createTable({ id: ["new"] }, tableToIPC(table)),
+      () => namespace.createTable({ id: ["new"] }, arrow.tableToIPC(table)),
       "TableSchemaValidation",
       "InvalidInput",
     );
     await expectRefusal(
-      () => namespace.createTable({ id: ["new"] }, new Table({ "a.b": int() })),
+      () => namespace.createTable({ id: ["new"] }, new arrow.Table({ "a.b": int() })),
       "TableSchemaValidation",
     );
     // Names that the reference refuses to create, and can't read.
     for (const name of ["_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version"]) {
-      const reserved = new Table({ [name]: int() });
+      const reserved = new arrow.Table({ [name]: int() });
       await expectRefusal(() => namespace.createTable({ id: ["new"] }, reserved), "TableSchemaValidation");
       await expectRefusal(
         () => namespace.insertIntoTable({ id: ["t"], mode: "Overwrite" }, reserved),
@@ -652,22 +645,22 @@ describe("rows that do not fit the schema", () => {
       );
     }
     await expectRefusal(
-      () => namespace.createTable({ id: ["new"] }, new Table({})),
+      () => namespace.createTable({ id: ["new"] }, new arrow.Table({})),
       "TableSchemaValidation",
       "InvalidInput",
     );
   });
   it("the error for an unsupported type names the column", async () => {
-    const interval = new IntervalYearMonth();
-    const child = makeData({ type: interval, data: Int32Array.of(1), length: 1 });
-    const table = new Table({ span: makeVector(child) });
+    const interval = new arrow.IntervalYearMonth();
+    const child = arrow.makeData({ type: interval, data: Int32Array.of(1), length: 1 });
+    const table = new arrow.Table({ span: arrow.makeVector(child) });
     await expectRefusal(() => namespace.createTable({ id: ["new"] }, table), "Unsupported");
     await expect(namespace.createTable({ id: ["new"] }, table)).rejects.toThrow(/span/);
   });
 });
 
 describe("bodies", () => {
-  const ipc = tableToIPC(asDeclared(rows));
+  const ipc = arrow.tableToIPC(asDeclared(rows));
   const garbage: [string, unknown][] = [
     ["nothing", undefined],
     ["null", null],
@@ -682,13 +675,13 @@ describe("bodies", () => {
     ["rows as objects, and another thing", [{ id: 1 }, 7]],
   ];
   it.each(garbage)("an insert refuses %s", async (_name, data) => {
-    await expectRefusal(() => namespace.insertIntoTable({ id: ["t"] }, data as Table), "InvalidInput");
-    await expectRefusal(() => namespace.insertIntoTable({ id: ["d"] }, data as Table), "InvalidInput");
-    await expectRefusal(() => namespace.createTable({ id: ["new"] }, data as Table), "InvalidInput");
+    await expectRefusal(() => namespace.insertIntoTable({ id: ["t"] }, data as arrow.Table), "InvalidInput");
+    await expectRefusal(() => namespace.insertIntoTable({ id: ["d"] }, data as arrow.Table), "InvalidInput");
+    await expectRefusal(() => namespace.createTable({ id: ["new"] }, data as arrow.Table), "InvalidInput");
   });
 
   it("a stream that breaks in the middle leaves no file", async () => {
-    const wide = new Table({ id: makeVector(new Int32Array(200_000).map((_, index) => index)) });
+    const wide = new arrow.Table({ id: arrow.makeVector(new Int32Array(200_000).map((_, index) => index)) });
     async function* breaking() {
       for (let index = 0; index < 20; index++) yield wide.batches[0];
       throw new Error("the network went away");
@@ -699,7 +692,7 @@ describe("bodies", () => {
       "Internal",
     );
     async function* breakingBytes() {
-      const bytes = tableToIPC(new Table([...wide.batches, ...wide.batches, ...wide.batches]));
+      const bytes = arrow.tableToIPC(new arrow.Table([...wide.batches, ...wide.batches, ...wide.batches]));
       for (let offset = 0; offset < bytes.length / 2; offset += 64_000)
         yield bytes.subarray(offset, offset + 64_000);
       throw new Error("the network went away");

@@ -1,17 +1,6 @@
 /** Refusals of the operations on indexes and their errors, in process and over HTTP. */
 
-import {
-  Bool,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  List,
-  Struct,
-  Table,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "../support/fixtures.js";
 import { buildIndex } from "../support/indexedTable.js";
@@ -21,37 +10,41 @@ import { makeTempDir } from "../support/tempDir.js";
 const ROWS = 40;
 const ids = Array.from({ length: ROWS }, (_, row) => row);
 
-function rows(): Table {
-  const point = new Struct([new Field("x", new Int32(), true), new Field("a.b", new Int32(), true)]);
-  const floats = (size: number) => new FixedSizeList(size, new Field("item", new Float32(), true));
-  return new Table({
-    id: vectorFromArray(ids, new Int32()),
-    text: vectorFromArray(ids.map(String), new Utf8()),
-    flag: vectorFromArray(
+function rows(): arrow.Table {
+  const point = new arrow.Struct([
+    new arrow.Field("x", new arrow.Int32(), true),
+    new arrow.Field("a.b", new arrow.Int32(), true),
+  ]);
+  const floats = (size: number) =>
+    new arrow.FixedSizeList(size, new arrow.Field("item", new arrow.Float32(), true));
+  return new arrow.Table({
+    id: arrow.vectorFromArray(ids, new arrow.Int32()),
+    text: arrow.vectorFromArray(ids.map(String), new arrow.Utf8()),
+    flag: arrow.vectorFromArray(
       ids.map((id) => id % 2 === 0),
-      new Bool(),
+      new arrow.Bool(),
     ),
-    labels: vectorFromArray(
+    labels: arrow.vectorFromArray(
       ids.map((id) => [`l${id % 3}`]),
-      new List(new Field("item", new Utf8(), true)),
+      new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)),
     ),
-    point: vectorFromArray(
+    point: arrow.vectorFromArray(
       ids.map((id) => ({ x: id, "a.b": -id })),
       point,
     ),
-    points: vectorFromArray(
+    points: arrow.vectorFromArray(
       ids.map((id) => [{ x: id, "a.b": id }]),
-      new List(new Field("item", point, true)),
+      new arrow.List(new arrow.Field("item", point, true)),
     ),
-    vector: vectorFromArray(
+    vector: arrow.vectorFromArray(
       ids.map((id) => [id, 1, 2, 3, 4, 5, 6, 7]),
       floats(8),
     ),
-    many: vectorFromArray(
+    many: arrow.vectorFromArray(
       ids.map((id) => [[id, 1, 2, 3, 4, 5, 6, 7]]),
-      new List(new Field("item", floats(8), true)),
+      new arrow.List(new arrow.Field("item", floats(8), true)),
     ),
-    odd: vectorFromArray(
+    odd: arrow.vectorFromArray(
       ids.map((id) => [id, 1, 2]),
       floats(3),
     ),

@@ -1,33 +1,6 @@
 /** Rows as plain objects read back as they were written, in this engine and the reference. */
 
-import {
-  Bool,
-  DateDay,
-  Decimal,
-  Dictionary,
-  Field,
-  FixedSizeBinary,
-  FixedSizeList,
-  Float16,
-  Float32,
-  Float64,
-  Int8,
-  Int32,
-  Int64,
-  LargeUtf8,
-  List,
-  Map_,
-  RecordBatch,
-  Schema,
-  Struct,
-  type Table,
-  TimeMicrosecond,
-  TimestampMicrosecond,
-  TimestampMillisecond,
-  tableFromIPC,
-  Uint64,
-  Utf8,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import type { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
@@ -98,7 +71,7 @@ describe("types are inferred", () => {
         who: { first: null, age: 7 },
       },
     ]);
-    const theirs = tableFromIPC(await reference.readTable(root, "t"));
+    const theirs = arrow.tableFromIPC(await reference.readTable(root, "t"));
     expect([theirs.get(0)?.id, theirs.get(1)?.id]).toEqual([1, 2.5]);
     expect(Array.from(theirs.get(0)?.vector)).toEqual([1]);
   });
@@ -149,24 +122,28 @@ describe("no rows", () => {
 });
 
 describe("rows are fitted", () => {
-  const entries = new Struct<{ key: Utf8; value: Int32 }>([
-    new Field("key", new Utf8(), false),
-    new Field("value", new Int32(), true),
+  const entries = new arrow.Struct<{ key: arrow.Utf8; value: arrow.Int32 }>([
+    new arrow.Field("key", new arrow.Utf8(), false),
+    new arrow.Field("value", new arrow.Int32(), true),
   ]);
-  const schema = new Schema([
-    new Field("i8", new Int8(), true),
-    new Field("u64", new Uint64(), true),
-    new Field("half", new Float16(), true),
-    new Field("day", new DateDay(), true),
-    new Field("us", new TimestampMicrosecond(), true),
-    new Field("time", new TimeMicrosecond(), true),
-    new Field("price", new Decimal(2, 10, 128), true),
-    new Field("code", new FixedSizeBinary(2), true),
-    new Field("text", new LargeUtf8(), true),
-    new Field("kind", new Dictionary(new Utf8(), new Int32()), true),
-    new Field("flags", new List(new Field("item", new Bool(), true)), true),
-    new Field("v", new FixedSizeList(2, new Field("item", new Float32(), true)), true),
-    new Field("m", new Map_(new Field("entries", entries, false)), true),
+  const schema = new arrow.Schema([
+    new arrow.Field("i8", new arrow.Int8(), true),
+    new arrow.Field("u64", new arrow.Uint64(), true),
+    new arrow.Field("half", new arrow.Float16(), true),
+    new arrow.Field("day", new arrow.DateDay(), true),
+    new arrow.Field("us", new arrow.TimestampMicrosecond(), true),
+    new arrow.Field("time", new arrow.TimeMicrosecond(), true),
+    new arrow.Field("price", new arrow.Decimal(2, 10, 128), true),
+    new arrow.Field("code", new arrow.FixedSizeBinary(2), true),
+    new arrow.Field("text", new arrow.LargeUtf8(), true),
+    new arrow.Field("kind", new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()), true),
+    new arrow.Field("flags", new arrow.List(new arrow.Field("item", new arrow.Bool(), true)), true),
+    new arrow.Field(
+      "v",
+      new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true)),
+      true,
+    ),
+    new arrow.Field("m", new arrow.Map_(new arrow.Field("entries", entries, false)), true),
   ]);
   const full = {
     i8: -128,
@@ -209,10 +186,10 @@ describe("rows are fitted", () => {
     await ns.createTable(
       {
         id: ["t"],
-        schema: new Schema([
-          new Field("id", new Int32()),
-          new Field("n", new Int64(), true),
-          new Field("s", new Utf8(), true),
+        schema: new arrow.Schema([
+          new arrow.Field("id", new arrow.Int32()),
+          new arrow.Field("n", new arrow.Int64(), true),
+          new arrow.Field("s", new arrow.Utf8(), true),
         ]),
       },
       [],
@@ -266,7 +243,10 @@ describe("rows are fitted", () => {
   });
 
   it("a column that forbids nulls requires a value in each row", async ({ ns }) => {
-    const strict = new Schema([new Field("a", new Int32(), false), new Field("b", new Int32(), true)]);
+    const strict = new arrow.Schema([
+      new arrow.Field("a", new arrow.Int32(), false),
+      new arrow.Field("b", new arrow.Int32(), true),
+    ]);
     await ns.createTable({ id: ["t"], schema: strict }, [{ a: 1 }]);
     await expect(ns.insertIntoTable({ id: ["t"] }, [{ a: 1 }, { b: 2 }])).rejects.toThrow("row 1, column a");
   });
@@ -333,11 +313,11 @@ it("rows are returned one by one, as an array, and as IPC for any release of apa
   const all = await scan.toArray();
   expect(all.length).toBe(count / 2);
   expect(all.at(-1)).toEqual({ id: count - 2, tags: [`t${(count - 2) % 3}`] });
-  const table = tableFromIPC(await scan.toIPC());
+  const table = arrow.tableFromIPC(await scan.toIPC());
   expect([table.numRows, table.get(7)?.id]).toEqual([count / 2, 14]);
   const pieces: Uint8Array[] = [];
   for await (const piece of scan.toIPCStream() as unknown as AsyncIterable<Uint8Array>) pieces.push(piece);
-  expect(tableFromIPC(Buffer.concat(pieces)).numRows).toBe(count / 2);
+  expect(arrow.tableFromIPC(Buffer.concat(pieces)).numRows).toBe(count / 2);
   await scan.toIPCStream().cancel();
   await expect(ns.table("t").scan({ filter: "nope = 1" }).toArray()).rejects.toThrow("nope");
   expect((await scan.schema()).fields.map(({ name }) => name)).toEqual(["id", "tags"]);
@@ -356,15 +336,26 @@ it("rows equal those that apache-arrow makes of the table", async ({ ns }) => {
     o: item(fc.record({ x: item(fc.double()), y: item(fc.boolean()) })),
     v: item(fc.array(fc.float(), { minLength: 3, maxLength: 3 })),
   });
-  const schema = new Schema([
-    new Field("f", new Float64(), true),
-    new Field("i", new Int64(), true),
-    new Field("s", new Utf8(), true),
-    new Field("b", new (await import("apache-arrow")).Binary(), true),
-    new Field("at", new TimestampMillisecond(), true),
-    new Field("l", new List(new Field("item", new Utf8(), true)), true),
-    new Field("o", new Struct([new Field("x", new Float64(), true), new Field("y", new Bool(), true)]), true),
-    new Field("v", new FixedSizeList(3, new Field("item", new Float32(), true)), true),
+  const schema = new arrow.Schema([
+    new arrow.Field("f", new arrow.Float64(), true),
+    new arrow.Field("i", new arrow.Int64(), true),
+    new arrow.Field("s", new arrow.Utf8(), true),
+    new arrow.Field("b", new (await import("apache-arrow")).Binary(), true),
+    new arrow.Field("at", new arrow.TimestampMillisecond(), true),
+    new arrow.Field("l", new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)), true),
+    new arrow.Field(
+      "o",
+      new arrow.Struct([
+        new arrow.Field("x", new arrow.Float64(), true),
+        new arrow.Field("y", new arrow.Bool(), true),
+      ]),
+      true,
+    ),
+    new arrow.Field(
+      "v",
+      new arrow.FixedSizeList(3, new arrow.Field("item", new arrow.Float32(), true)),
+      true,
+    ),
   ]);
   let number = 0;
   await fc.assert(
@@ -379,8 +370,8 @@ it("rows equal those that apache-arrow makes of the table", async ({ ns }) => {
           v: row.v === null ? null : Float32Array.from(row.v),
         })),
       );
-      const table: Table = await ns.table(name).scan().toArrow();
-      expect(table.batches[0]).toBeInstanceOf(RecordBatch);
+      const table: arrow.Table = await ns.table(name).scan().toArrow();
+      expect(table.batches[0]).toBeInstanceOf(arrow.RecordBatch);
       for (const [index, plain] of read.entries()) {
         const theirs = table.get(index);
         for (const column of ["f", "i", "s", "at"]) expect(plain[column]).toEqual(theirs?.[column]);

@@ -2,23 +2,7 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  Bool,
-  Dictionary,
-  Field,
-  FixedSizeList,
-  Float32,
-  Int32,
-  Int64,
-  LargeBinary,
-  Schema,
-  Table,
-  TimestampMillisecond,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { col, DirectoryNamespace, type UpdateTableRequest } from "tiltyard";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { expect, it } from "../support/fixtures.js";
@@ -30,11 +14,11 @@ async function open(options: object = {}): Promise<{ root: string; ns: Directory
   return { root, ns: new DirectoryNamespace({ root, durability: "none", ...options }) };
 }
 
-const numbers = (from: number, count: number): Table =>
-  new Table({
-    n: vectorFromArray(
+const numbers = (from: number, count: number): arrow.Table =>
+  new arrow.Table({
+    n: arrow.vectorFromArray(
       Array.from({ length: count }, (_, index) => from + index),
-      new Int32(),
+      new arrow.Int32(),
     ),
   });
 
@@ -42,18 +26,18 @@ const valuesOf = async (ns: DirectoryNamespace, branch?: string): Promise<number
   Array.from((await ns.table("t", { branch }).scan().toArrow()).getChild("n") ?? [], Number);
 
 /** A column that forbids nulls, one that allows them, and one of text. */
-const strictRows = (): Table => {
-  const schema = new Schema([
-    new Field("n", new Int32(), false),
-    new Field("m", new Int32(), true),
-    new Field("s", new Utf8(), true),
+const strictRows = (): arrow.Table => {
+  const schema = new arrow.Schema([
+    new arrow.Field("n", new arrow.Int32(), false),
+    new arrow.Field("m", new arrow.Int32(), true),
+    new arrow.Field("s", new arrow.Utf8(), true),
   ]);
   const columns = {
-    n: vectorFromArray([1, 2, 3], new Int32()),
-    m: vectorFromArray([4, null, 6], new Int32()),
-    s: vectorFromArray(["7", "8", "nine"], new Utf8()),
+    n: arrow.vectorFromArray([1, 2, 3], new arrow.Int32()),
+    m: arrow.vectorFromArray([4, null, 6], new arrow.Int32()),
+    s: arrow.vectorFromArray(["7", "8", "nine"], new arrow.Utf8()),
   };
-  return new Table(schema, columns);
+  return new arrow.Table(schema, columns);
 };
 
 it("a refused change leaves the table unchanged", async () => {
@@ -148,7 +132,7 @@ it("the number of deleted rows decides the form of the deletion file", async () 
   expect(await ns.updateTable({ id, values: { n: 1 } })).toMatchObject({ updatedRows: 0, version: 8 });
   expect([await ns.countTableRows({ id }), await reference.countRows(root, "t")]).toEqual([0, 0]);
   await ns.insertIntoTable({ id }, numbers(5, 2));
-  expect(tableFromIPC(await reference.readTable(root, "t")).numRows).toBe(2);
+  expect(arrow.tableFromIPC(await reference.readTable(root, "t")).numRows).toBe(2);
   await ns.close();
 });
 
@@ -164,13 +148,13 @@ it("a branch changes alone and includes inherited rows", async () => {
   await ns.table("t", { branch }).delete("n = 3");
   expect(await valuesOf(ns, branch)).toEqual([4, 5, 6, 7, 80, 90]);
   expect(await valuesOf(ns)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  const theirs = tableFromIPC(await reference.readTable(root, "t", { branch }));
+  const theirs = arrow.tableFromIPC(await reference.readTable(root, "t", { branch }));
   expect(Array.from(theirs.getChild("n") ?? [])).toEqual([4, 5, 6, 7, 80, 90]);
   await ns.close();
 });
 
 it("updates and deletions change rows of a clone, whose files are elsewhere", async ({ root: source }) => {
-  await reference.createTable(source, "s", tableToIPC(numbers(0, 6), "stream"));
+  await reference.createTable(source, "s", arrow.tableToIPC(numbers(0, 6), "stream"));
   await reference.deleteRows(source, "s", "n = 0");
   const { root, ns } = await open({ allowedBases: [source] });
   await reference.cloneTable(root, "t", join(source, "s.lance"));
@@ -184,15 +168,15 @@ it("updates and deletions change rows of a clone, whose files are elsewhere", as
 
 it("plain values set columns of every type", async () => {
   const { root, ns } = await open();
-  const vector = new FixedSizeList(2, new Field("item", new Float32(), true));
-  const rows = new Table({
-    i: vectorFromArray([1], new Int32()),
-    l: vectorFromArray([1n], new Int64()),
-    s: vectorFromArray(["x"], new Utf8()),
-    d: vectorFromArray(["x"], new Dictionary(new Utf8(), new Int32())),
-    b: vectorFromArray([false], new Bool()),
-    t: vectorFromArray([0], new TimestampMillisecond()),
-    v: vectorFromArray([[1, 2]], vector),
+  const vector = new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float32(), true));
+  const rows = new arrow.Table({
+    i: arrow.vectorFromArray([1], new arrow.Int32()),
+    l: arrow.vectorFromArray([1n], new arrow.Int64()),
+    s: arrow.vectorFromArray(["x"], new arrow.Utf8()),
+    d: arrow.vectorFromArray(["x"], new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32())),
+    b: arrow.vectorFromArray([false], new arrow.Bool()),
+    t: arrow.vectorFromArray([0], new arrow.TimestampMillisecond()),
+    v: arrow.vectorFromArray([[1, 2]], vector),
   });
   await ns.createTable({ id: ["t"] }, rows);
   const text = "it's; DROP TABLE t -- $x \\ \"";
@@ -201,7 +185,7 @@ it("plain values set columns of every type", async () => {
     ...{ t: new Date(86_400_000), v: Float32Array.of(0.5, -1) },
   };
   await ns.table("t").update({ values });
-  const read = tableFromIPC(await reference.readTable(root, "t"));
+  const read = arrow.tableFromIPC(await reference.readTable(root, "t"));
   const [row] = read.toArray();
   expect({ ...row.toJSON(), v: Array.from(row.v) }).toEqual({ ...values, t: 86_400_000, v: [0.5, -1] });
   await ns.table("t").update({ values: { i: null, s: undefined, v: null, d: null } });
@@ -227,13 +211,13 @@ it.each([
 ] as const)("blobs move along with their rows, and are set, in files of %s", async (version) => {
   const { ns } = await open({ dataStorageVersion: version });
   const blob = (value: number) => new Uint8Array(5000).fill(value);
-  const schema = new Schema([
-    new Field("n", new Int32(), true),
-    new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
+  const schema = new arrow.Schema([
+    new arrow.Field("n", new arrow.Int32(), true),
+    new arrow.Field("b", new arrow.LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
   ]);
-  const rows = new Table(schema, {
-    n: vectorFromArray([0, 1, 2, 3], new Int32()),
-    b: vectorFromArray([blob(0), null, blob(2), blob(3)], new LargeBinary()),
+  const rows = new arrow.Table(schema, {
+    n: arrow.vectorFromArray([0, 1, 2, 3], new arrow.Int32()),
+    b: arrow.vectorFromArray([blob(0), null, blob(2), blob(3)], new arrow.LargeBinary()),
   });
   await ns.createTable({ id: ["t"] }, rows);
   await ns.updateTable({ id: ["t"], updates: [["n", "n + 10"]], predicate: "n <> 2" });
@@ -251,10 +235,13 @@ it.each([
 it("JSON moves with its row, and text sets it", async () => {
   const { root, ns } = await open();
   const json = new Map([["ARROW:extension:name", "arrow.json"]]);
-  const schema = new Schema([new Field("n", new Int32(), true), new Field("j", new Utf8(), true, json)]);
-  const rows = new Table(schema, {
-    n: vectorFromArray([0, 1], new Int32()),
-    j: vectorFromArray(['{"a":1}', "[2]"], new Utf8()),
+  const schema = new arrow.Schema([
+    new arrow.Field("n", new arrow.Int32(), true),
+    new arrow.Field("j", new arrow.Utf8(), true, json),
+  ]);
+  const rows = new arrow.Table(schema, {
+    n: arrow.vectorFromArray([0, 1], new arrow.Int32()),
+    j: arrow.vectorFromArray(['{"a":1}', "[2]"], new arrow.Utf8()),
   });
   await ns.createTable({ id: ["t"] }, rows);
   await ns.updateTable({ id: ["t"], updates: [["n", "5"]], predicate: "n = 0" });

@@ -1,17 +1,7 @@
 /** Limits and ends of requests: sizes, time limits, clients that leave, and a stopping server. */
 
 import { request as httpRequest } from "node:http";
-import {
-  Dictionary,
-  Int8,
-  Int32,
-  makeVector,
-  type RecordBatch,
-  Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { type DirectoryNamespace, InvalidInputError } from "tiltyard";
 import {
   createRestHandler,
@@ -25,7 +15,10 @@ import { makeHeldNamespace } from "../support/heldNamespace.js";
 import { get, post, type RestServer, startRestServer } from "../support/restServer.js";
 
 const STREAM = "application/vnd.apache.arrow.stream";
-const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }), "stream");
+const rows = arrow.tableToIPC(
+  new arrow.Table({ v: arrow.vectorFromArray([1, 2, 3], new arrow.Int32()) }),
+  "stream",
+);
 
 let namespace: DirectoryNamespace;
 const HELD = { context: { hold: "yes" } };
@@ -63,12 +56,12 @@ function stalling(bytes: Uint8Array, sent: { cancelled?: boolean } = {}): Readab
 }
 
 function manyRows(): Uint8Array {
-  const text = vectorFromArray(
+  const text = arrow.vectorFromArray(
     Array.from({ length: 4096 }, (_, index) => `${index}`.repeat(60)),
-    new Utf8(),
+    new arrow.Utf8(),
   );
-  const [batch] = new Table({ s: text }).batches;
-  return tableToIPC(new Table(Array<RecordBatch>(16).fill(batch)), "stream");
+  const [batch] = new arrow.Table({ s: text }).batches;
+  return arrow.tableToIPC(new arrow.Table(Array<arrow.RecordBatch>(16).fill(batch)), "stream");
 }
 
 /** Answer to a completely read body with a member `more`. */
@@ -144,15 +137,18 @@ describe("limits", () => {
   it("dictionaries that would become too large get 400 before they are created", async () => {
     const server = await serve({ maxBatchBytes: 2 ** 20 });
     const table = (length: number) => {
-      const dictionary = vectorFromArray(["x".repeat(50_000)], new Utf8());
-      const type = new Dictionary(new Utf8(), new Int8(), 7);
+      const dictionary = arrow.vectorFromArray(["x".repeat(50_000)], new arrow.Utf8());
+      const type = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int8(), 7);
       const data = new Int8Array(length);
-      return tableToIPC(
-        new Table({ s: makeVector({ type, data, length, nullCount: 0, dictionary }) }),
+      return arrow.tableToIPC(
+        new arrow.Table({ s: arrow.makeVector({ type, data, length, nullCount: 0, dictionary }) }),
         "stream",
       );
     };
-    const plain = tableToIPC(new Table({ s: vectorFromArray(["a"], new Utf8()) }), "stream");
+    const plain = arrow.tableToIPC(
+      new arrow.Table({ s: arrow.vectorFromArray(["a"], new arrow.Utf8()) }),
+      "stream",
+    );
     expect((await post(server, "/v1/table/d/create", plain)).status).toBe(200);
     expect((await post(server, "/v1/table/d/insert", table(20))).status).toBe(200);
     expect(await post(server, "/v1/table/d/insert", table(22))).toMatchObject({
@@ -165,8 +161,8 @@ describe("limits", () => {
     const server = await serve({ maxBodyBytes: rows.length });
     expect((await post(server, "/v1/table/t/insert", rows)).status).toBe(200);
     const before = await directorySnapshot(namespace.root);
-    const longer = tableToIPC(
-      new Table({ v: vectorFromArray(new Array(100).fill(1), new Int32()) }),
+    const longer = arrow.tableToIPC(
+      new arrow.Table({ v: arrow.vectorFromArray(new Array(100).fill(1), new arrow.Int32()) }),
       "stream",
     );
     expect(await post(server, "/v1/table/t/insert", longer)).toMatchObject({

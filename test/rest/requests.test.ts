@@ -1,16 +1,6 @@
 /** Forms of requests that the interface document does not describe: ids, queries, bodies and answers. */
 
-import {
-  Dictionary,
-  Float64,
-  Int32,
-  type RecordBatch,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { createRestHandler, type RequestLogEntry } from "tiltyard/rest";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
@@ -249,7 +239,8 @@ describe("queries of rows", () => {
   const rows = async (body: object) => {
     const answer = await wire.post(`/v1/table/${name}/query`, body);
     return answer.status === 200
-      ? tableFromIPC(answer.bytes)
+      ? arrow
+          .tableFromIPC(answer.bytes)
           .toArray()
           .map((row) => ({ ...row }))
       : [answer.status, answer.json.code, answer.json.detail.split(":")[0]];
@@ -693,7 +684,7 @@ describe("JSON bodies", () => {
 
 describe("bodies of rows", () => {
   const values = Array.from({ length: 5000 }, (_, index) => index % 7);
-  const table = new Table({ v: vectorFromArray(values, new Int32()) });
+  const table = new arrow.Table({ v: arrow.vectorFromArray(values, new arrow.Int32()) });
   const insertInto = async (body: BodyInit, type?: string) => {
     const name = await wire.table(rowsOf());
     const answer = await send(`/v1/table/${name}/insert`, body, type);
@@ -702,7 +693,7 @@ describe("bodies of rows", () => {
   };
 
   it("rows arrive as a stream in pieces of any size, or as a file", async () => {
-    const [stream, file] = [tableToIPC(table, "stream"), tableToIPC(table, "file")];
+    const [stream, file] = [arrow.tableToIPC(table, "stream"), arrow.tableToIPC(table, "file")];
     for (const pieceBytes of [997, stream.length]) {
       expect(await insertInto(streamed(stream, pieceBytes), STREAM)).toEqual(values);
       expect(await insertInto(streamed(file, pieceBytes), FILE)).toEqual(values);
@@ -723,8 +714,10 @@ describe("bodies of rows", () => {
     expect(await insertInto(rowsOf() as BodyInit, STREAM)).toEqual([]);
     const [batch] = table.batches;
     const cuts = [0, 1, 2, 1000, 5000];
-    const batches = cuts.slice(1).map((end, index) => batch.slice(cuts[index], end) as RecordBatch);
-    expect(await insertInto(tableToIPC(new Table(batches), "stream") as BodyInit, STREAM)).toEqual(values);
+    const batches = cuts.slice(1).map((end, index) => batch.slice(cuts[index], end) as arrow.RecordBatch);
+    expect(
+      await insertInto(arrow.tableToIPC(new arrow.Table(batches), "stream") as BodyInit, STREAM),
+    ).toEqual(values);
   });
 
   it("other bodies are refused", async () => {
@@ -741,8 +734,8 @@ describe("bodies of rows", () => {
 
   it("rows are cast to the table's types without loss, and the error names a column that does not match", async () => {
     const name = await wire.table();
-    const wider = new Table({ v: vectorFromArray([0.5], new Float64()) });
-    const answer = await wire.post(`/v1/table/${name}/insert`, tableToIPC(wider, "stream"));
+    const wider = new arrow.Table({ v: arrow.vectorFromArray([0.5], new arrow.Float64()) });
+    const answer = await wire.post(`/v1/table/${name}/insert`, arrow.tableToIPC(wider, "stream"));
     expect(answer).toMatchObject({ status: 400, json: { code: 20, detail: expect.stringMatching(/\bv\b/) } });
   });
 });
@@ -773,7 +766,7 @@ describe("answers", () => {
       const { headers, bytes } = await wire.post(`/v1/table/${name}/query`, {}, { accept });
       expect(headers.get("content-type"), accept).toBe(type);
       expect(headers.get("vary")).toBe("accept");
-      expect(tableFromIPC(bytes).numRows).toBe(3);
+      expect(arrow.tableFromIPC(bytes).numRows).toBe(3);
     }
     for (const accept of [
       `${STREAM};q=0, ${FILE};q=0`,
@@ -790,8 +783,11 @@ describe("answers", () => {
   });
 
   it("rows with dictionaries are returned as a stream, which a client may refuse", async () => {
-    const values = vectorFromArray(["a", "b"], new Dictionary(new Utf8(), new Int32()));
-    const name = await wire.table(tableToIPC(new Table({ v: values }), "stream"));
+    const values = arrow.vectorFromArray(
+      ["a", "b"],
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    );
+    const name = await wire.table(arrow.tableToIPC(new arrow.Table({ v: values }), "stream"));
     for (const accept of ["*/*", FILE, `${FILE}, */*;q=0.1`]) {
       const { headers } = await wire.post(`/v1/table/${name}/query`, {}, { accept });
       expect(headers.get("content-type"), accept).toBe(STREAM);

@@ -1,15 +1,4 @@
-import {
-  Dictionary,
-  Int32,
-  makeData,
-  makeVector,
-  RecordBatchFileWriter,
-  RecordBatchReader,
-  Table,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, type RestHandler, type RestLimits } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -56,9 +45,11 @@ function send(
 }
 
 /** Returns numbers: one repeated value, which compresses well, or different values. */
-function numbers(count: number, value?: number): Table {
+function numbers(count: number, value?: number): arrow.Table {
   const data = Int32Array.from({ length: count }, (_, row) => value ?? row * 2654435761);
-  return new Table({ v: makeVector(makeData({ type: new Int32(), length: count, data })) });
+  return new arrow.Table({
+    v: arrow.makeVector(arrow.makeData({ type: new arrow.Int32(), length: count, data })),
+  });
 }
 
 /** Returns a body that sends its bytes and then nothing. `whenSent` is called when all bytes are taken. */
@@ -81,8 +72,8 @@ function stalling(bytes: Uint8Array, whenSent?: () => void): ReadableStream<Uint
 
 describe("bodies of rows", () => {
   const limits = { maxBodyMemoryBytes: 4 * MIB, memoryWaitMs: 40 };
-  const large = tableToIPC(numbers(MIB), "stream");
-  const small = tableToIPC(numbers(100), "stream");
+  const large = arrow.tableToIPC(numbers(MIB), "stream");
+  const small = arrow.tableToIPC(numbers(100), "stream");
 
   it("bodies in transit leave only the free bytes to others (503)", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(10));
@@ -145,11 +136,14 @@ describe("bodies of rows", () => {
   });
 
   it("the dictionaries of a file are limited", async () => {
-    const words = vectorFromArray(["a", "b".repeat(200_000)], new Dictionary(new Utf8(), new Int32()));
+    const words = arrow.vectorFromArray(
+      ["a", "b".repeat(200_000)],
+      new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
+    );
     const [[type, encode]] = ENCODERS;
-    writeCompressed(new Table({ words }), type, encode);
-    const file = new RecordBatchFileWriter({ compressionType: type })
-      .writeAll(new Table({ words }))
+    writeCompressed(new arrow.Table({ words }), type, encode);
+    const file = new arrow.RecordBatchFileWriter({ compressionType: type })
+      .writeAll(new arrow.Table({ words }))
       .toUint8Array(true);
     expect(file.length).toBeLessThan(20_000);
     const read = async (maxBatchBytes: number) => {
@@ -187,7 +181,7 @@ describe("answers", () => {
     const answer = await query(handlerOf({}), { columns: { column_aliases: { a: "v", b: "v" } } });
     let next = 0;
     const sizes: number[] = [];
-    for (const batch of RecordBatchReader.from(new Uint8Array(await answer.arrayBuffer()))) {
+    for (const batch of arrow.RecordBatchReader.from(new Uint8Array(await answer.arrayBuffer()))) {
       sizes.push(8 * batch.numRows);
       const values = batch.getChildAt(1)?.toArray() as Int32Array;
       const expected = Int32Array.from(values, () => next++ * 2654435761);
@@ -237,10 +231,10 @@ describe("answers", () => {
     const columns = Object.fromEntries(
       Array.from({ length: 4000 }, (_, index) => [
         `${index}-${"c".repeat(100)}`,
-        vectorFromArray([1], new Int32()),
+        arrow.vectorFromArray([1], new arrow.Int32()),
       ]),
     );
-    await namespace.createTable({ id: ["t"] }, new Table(columns));
+    await namespace.createTable({ id: ["t"] }, new arrow.Table(columns));
     await namespace.createTable({ id: ["u"] }, numbers(ROWS));
     const handler = handlerOf({ maxAnswerMemoryBytes: MIB / 4 });
     const described = await send(handler, "describe", "{}");
@@ -259,11 +253,11 @@ describe("answers", () => {
 
 it("pages that expand are in memory one after the other", async () => {
   const text = "x".repeat(MIB);
-  const column = vectorFromArray(Array(4).fill(text), new Utf8());
+  const column = arrow.vectorFromArray(Array(4).fill(text), new arrow.Utf8());
   const names = Array.from({ length: 16 }, (_, index) => `c${index}`);
   await namespace.createTable(
     { id: ["t"] },
-    new Table(Object.fromEntries(names.map((name) => [name, column]))),
+    new arrow.Table(Object.fromEntries(names.map((name) => [name, column]))),
   );
   const held = new Map<string, number>();
   let steps = 0;

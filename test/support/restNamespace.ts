@@ -4,15 +4,7 @@
  * itself, to test the handler's conversion. Calls without a route go to the engine in the server.
  */
 
-import {
-  AsyncByteQueue,
-  type RecordBatch,
-  RecordBatchReader,
-  RecordBatchStreamWriter,
-  type Schema,
-  type Table,
-  tableToIPC,
-} from "apache-arrow";
+import * as arrow from "apache-arrow";
 import { z } from "zod";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import * as errors from "../../src/errors.js";
@@ -186,20 +178,20 @@ function addToQuery(query: URLSearchParams, name: string, value: unknown, type: 
 function rowsOf(data: RowsInput | undefined): Uint8Array | string | RowsBody {
   if (data instanceof Uint8Array) return data;
   if (typeof data !== "object" || data === null) return String(data);
-  if ("schema" in data && "batches" in data) return tableToIPC(data as Table, "stream");
-  return new RowsBody(data as AsyncIterable<RecordBatch>);
+  if ("schema" in data && "batches" in data) return arrow.tableToIPC(data as arrow.Table, "stream");
+  return new RowsBody(data as AsyncIterable<arrow.RecordBatch>);
 }
 
 /** Rows that are streamed. */
 class RowsBody {
-  readonly #batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
+  readonly #batches: AsyncIterable<arrow.RecordBatch> | Iterable<arrow.RecordBatch>;
   /** Error of the rows' source. */
   failure: errors.NamespaceError | undefined;
   readonly #asked: Promise<void>;
   /** Called when the engine asks for the rows or ends without them. */
   letGo = () => {};
 
-  constructor(batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>) {
+  constructor(batches: AsyncIterable<arrow.RecordBatch> | Iterable<arrow.RecordBatch>) {
     this.#batches = batches;
     this.#asked = new Promise((resolve) => {
       this.letGo = resolve;
@@ -209,15 +201,15 @@ class RowsBody {
   /** Yields the stream, schema first. Waits for the engine's request as in one process, unlike `fetch`. */
   async *pieces(): AsyncGenerator<Uint8Array> {
     const sink = new Sink();
-    let writer: RecordBatchStreamWriter | undefined;
+    let writer: arrow.RecordBatchStreamWriter | undefined;
     try {
       if ("schema" in this.#batches) {
-        writer = new RecordBatchStreamWriter().reset(sink, this.#batches.schema as Schema);
+        writer = new arrow.RecordBatchStreamWriter().reset(sink, this.#batches.schema as arrow.Schema);
         yield* sink.pieces.splice(0);
         await this.#asked;
       }
       for await (const batch of this.#batches) {
-        writer ??= new RecordBatchStreamWriter().reset(sink, batch.schema);
+        writer ??= new arrow.RecordBatchStreamWriter().reset(sink, batch.schema);
         writer.write(batch);
         yield* sink.pieces.splice(0);
       }
@@ -240,7 +232,7 @@ async function* onFirstRead<T>(source: AsyncIterable<T>, note: () => void): Asyn
   yield* source;
 }
 
-class Sink extends AsyncByteQueue {
+class Sink extends arrow.AsyncByteQueue {
   readonly pieces: Uint8Array[] = [];
 
   override write(piece: Uint8Array): void {
@@ -260,7 +252,7 @@ async function resultOf({ answer: form }: Route, answer: Response): Promise<unkn
 }
 
 function queryResult(bytes: Uint8Array): QueryResult {
-  const reader = RecordBatchReader.from(bytes);
+  const reader = arrow.RecordBatchReader.from(bytes);
   reader.open();
   const { schema } = reader;
   const batches = [...reader];
