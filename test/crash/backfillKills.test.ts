@@ -11,6 +11,7 @@ import { startProcess } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
 import { afterEach, describe, expect, it } from "../support/fixtures.js";
 import { RunnerProcess } from "../support/jobTable.js";
+import { succeeds } from "../support/outcomes.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -99,10 +100,7 @@ describe("backfills", () => {
       let ownKills = 0;
       while (!ended) {
         const { jobId } = (await runner.ask({ backfill: request(where) })) as { jobId: string };
-        const done = runner.ask({ wait: jobId }).then(
-          () => true,
-          () => false,
-        );
+        const done = succeeds(runner.ask({ wait: jobId }));
         pauseMs = (pauseMs + 17 + table) % 97;
         const isKilled = kills < KILLS && ownKills < 8;
         ended = await (isKilled

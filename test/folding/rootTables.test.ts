@@ -18,6 +18,7 @@ import {
   rowsOf,
   valuesOf,
 } from "../support/foldedNamespaces.js";
+import { succeeds } from "../support/outcomes.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -27,11 +28,7 @@ beforeEach(async () => {
   root = await makeTempDir();
 });
 
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
+const exists = (path: string): Promise<boolean> => succeeds(access(path));
 
 const PAIRS: readonly (readonly [first: string, second: string])[] = [
   ["Trees", "trees"],

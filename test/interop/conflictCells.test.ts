@@ -27,6 +27,7 @@ import { hasStableRowIds } from "../../src/table/versions/flags.js";
 import type { ManifestFile } from "../../src/table/versions/manifest.js";
 import { indicesOf } from "../../src/table/versions/versionContent.js";
 import { someOf } from "../support/effort.js";
+import { errorOf } from "../support/outcomes.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, latestFile, openEnvironment } from "../table/support.js";
 
@@ -371,10 +372,7 @@ async function expectVerdict(fixture: Fixture, mine: Change, verdict: ConflictVe
   if (verdict === "ok") {
     expect((await attempt).version).toBe(before + 1);
   } else {
-    const error = await attempt.then(
-      () => null,
-      (reason: unknown) => reason,
-    );
+    const error = await errorOf(attempt);
     expect(error).toBeInstanceOf(TransactionConflictError);
     expect((error as TransactionConflictError).verdict).toBe(verdict);
     expect((await latestFile(fixture.root)).manifest.version).toBe(before);

@@ -3,6 +3,7 @@ import { CorruptFileError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { int32s, listOf, utf8s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { errorOf } from "../support/outcomes.js";
 import { compareTables, reference } from "../support/reference.js";
 
 const root = sharedDirectory();
@@ -10,10 +11,7 @@ const namespace = sharedNamespace({ root });
 const rows = new Table({ i: int32s([1, 2, null]) });
 
 async function failure(work: Promise<unknown>): Promise<UnsupportedError> {
-  const error = await work.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await errorOf(work);
   expect(error).toBeInstanceOf(UnsupportedError);
   expect(error).not.toBeInstanceOf(CorruptFileError);
   return error as UnsupportedError;

@@ -8,6 +8,7 @@ import { expect, it } from "vitest";
 import { fieldOf } from "../support/arrowColumns.js";
 import { rowsOf, Side } from "../support/columnChanges.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { errorOf } from "../support/outcomes.js";
 import { compareTables, reference } from "../support/reference.js";
 
 const BOTH = [
@@ -194,14 +195,8 @@ it.each(
   const columns: string[] = [];
   for (const [index, expression] of expressions.entries()) {
     const column = `c${index}`;
-    const here = await ours.byUs({ add: { [column]: expression } }).then(
-      () => null,
-      (error: unknown) => error,
-    );
-    const there = await theirs.byThem({ add: { [column]: expression } }).then(
-      () => null,
-      (error: unknown) => error,
-    );
+    const here = await errorOf(ours.byUs({ add: { [column]: expression } }));
+    const there = await errorOf(theirs.byThem({ add: { [column]: expression } }));
     expect(here === null, `${expression}: ${here}`).toBe(BOTH.includes(expression));
     if (here !== null) {
       expect(

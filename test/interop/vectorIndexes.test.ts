@@ -8,6 +8,7 @@ import { Index, type Table } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";
 import { someOf } from "../support/effort.js";
+import { errorOf } from "../support/outcomes.js";
 import { reference } from "../support/reference.js";
 import {
   nearestOf,
@@ -219,12 +220,7 @@ it("a damaged index gives an error that names it, or rows", async () => {
       await writeFile(path, damaged);
       await using own = new DirectoryNamespace({ root, durability: "none" });
       const asked = own.queryTable({ id: ["damaged"], vector, k: 5, fastSearch: true });
-      const error = await asked
-        .then((result) => result.toArray())
-        .then(
-          () => null,
-          (thrown: unknown) => thrown,
-        );
+      const error = await errorOf(asked.then((result) => result.toArray()));
       if (error !== null) expect(error).toBeInstanceOf(NamespaceError);
     }
     await writeFile(path, whole);

@@ -3,6 +3,7 @@
 import { DirectoryNamespace, type Disk, NamespaceError } from "tiltyard";
 import { expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { errorOf } from "../support/outcomes.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const WRITING = [
@@ -79,10 +80,7 @@ it("all writes fail with a typed error, and change nothing", async () => {
     () => ns.dropTable({ id }),
   ];
   for (const write of writes) {
-    const error = await write().then(
-      () => null,
-      (thrown) => thrown,
-    );
+    const error = (await errorOf(write())) as NamespaceError;
     expect(error).toBeInstanceOf(NamespaceError);
     expect(`${error.message} ${error.cause?.message}`).toContain("EROFS");
   }

@@ -6,6 +6,7 @@ import * as arrow from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { errorOf } from "../support/outcomes.js";
 
 let scratch: string;
 let root: string;
@@ -55,10 +56,7 @@ afterAll(async () => {
 
 /** Expects an error of one of the types, and an unchanged directory. */
 async function expectRefusal(call: () => Promise<unknown>, ...types: string[]): Promise<void> {
-  const error = await call().then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await errorOf(call());
   expect(error, "the call should have been refused").toBeInstanceOf(NamespaceError);
   expect(types).toContain((error as NamespaceError).type);
   expect((error as NamespaceError).operation).toBeTypeOf("string");

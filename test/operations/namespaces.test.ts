@@ -7,6 +7,7 @@ import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { rowsOf } from "../support/intRows.js";
+import { errorOf } from "../support/outcomes.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** True if the test runs over HTTP, where the engine may already work when it requests rows. */
@@ -27,10 +28,7 @@ const placeOf = async (id: string[]) => (await ns.describeTable({ id })).locatio
 
 async function expectRefusal(call: () => Promise<unknown>, type: string): Promise<void> {
   const before = await directorySnapshot(root);
-  const error = await call().then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await errorOf(call());
   expect(error, `the call should have been refused with ${type}`).toBeInstanceOf(NamespaceError);
   expect((error as NamespaceError).type, String(error)).toBe(type);
   // Over HTTP, the engine may still remove files of a call whose client has left.

@@ -8,6 +8,7 @@ import { decideBatch, prepareBatch } from "../../src/catalog/batches/batchJourna
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { describe, expect, it } from "../support/fixtures.js";
+import { errorOf } from "../support/outcomes.js";
 
 const id = ["t"];
 const rows = new Table({ v: makeVector(Int32Array.of(1)) });
@@ -36,10 +37,7 @@ describe.each(ways)("%s over a file", (_name, run) => {
     await utimes(path, 1, 1);
     const before = await directorySnapshot(root);
 
-    const error = await run(ns).then(
-      () => null,
-      (cause: unknown) => cause,
-    );
+    const error = await errorOf(run(ns));
     expect(error).toBeInstanceOf(TableAlreadyExistsError);
     expect((error as Error).message).toContain("the location of table t, t.lance, is not a directory");
     expect(await directorySnapshot(root)).toEqual(before);

@@ -15,6 +15,7 @@ import { createRestHandler } from "tiltyard/rest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { describe, expect, it } from "../support/fixtures.js";
+import { errorOf } from "../support/outcomes.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const rows = new Table({ v: makeVector(Int32Array.of(1)) });
@@ -46,11 +47,7 @@ class RefusingDisk extends NodeDisk {
   }
 }
 
-const failureOf = (run: Promise<unknown>): Promise<unknown> =>
-  run.then(
-    () => null,
-    (error: unknown) => error,
-  );
+const failureOf = (run: Promise<unknown>): Promise<unknown> => errorOf(run);
 
 it("listings of a root that is a file fail with a clear error", async ({ root: base }) => {
   const root = join(base, "file");

@@ -22,6 +22,7 @@ import { directorySnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import { type ConfinementHooks, hookedConfinement } from "../support/hookedConfinement.js";
+import { errorOf } from "../support/outcomes.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const STRIDE = strideOf("SWAP_STRIDE", 4);
@@ -172,10 +173,7 @@ describe.runIf(process.platform !== "win32")("links in place of directories", ()
         };
         hooks = chosen === "looks" ? { before: step } : { between: step };
         const ns = new DirectoryNamespace({ root, durability: "none", workers: 0, lock: { retries: 0 } });
-        const failure = await run(ns).then(
-          () => null,
-          (error: unknown) => error,
-        );
+        const failure = await errorOf(run(ns));
         await ns.close();
         hooks = {};
         expect(await everything(outside)).toEqual(before);

@@ -14,6 +14,7 @@ import { manifestName } from "../../src/table/versions/paths.js";
 import { strideOf } from "../support/effort.js";
 import { rowsOf, valuesOf } from "../support/intRows.js";
 import { KillableEngine } from "../support/killableEngine.js";
+import { succeeds } from "../support/outcomes.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { type WatchedCall, watchedDisk } from "../support/watchedDisk.js";
@@ -88,10 +89,7 @@ const actors: { title: string; losesLock: boolean; meanwhile: Meanwhile }[] = [
     losesLock: false,
     async meanwhile({ tags }, version) {
       const tag = `r${version}`;
-      const isTagged = await reference.createTag(root, "t", tag, version).then(
-        () => true,
-        () => false,
-      );
+      const isTagged = await succeeds(reference.createTag(root, "t", tag, version));
       if (isTagged) tags.set(tag, version);
     },
   },

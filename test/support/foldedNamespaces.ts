@@ -6,6 +6,7 @@ import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "./directorySnapshot.js";
 import { fileSystems, foldingDisk } from "./foldingDisk.js";
+import { errorOf } from "./outcomes.js";
 
 /** Names of file systems: one that folds nothing, and those that do. */
 export const DISKS: readonly string[] = ["a plain disk", ...fileSystems.map(({ name }) => name)];
@@ -32,10 +33,7 @@ export async function expectRefusal(
   message = /./,
 ): Promise<void> {
   const before = await directorySnapshot(root);
-  const error = await call().then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await errorOf(call());
   expect(error, `the call should have been refused with ${type}`).toBeInstanceOf(NamespaceError);
   expect((error as NamespaceError).type, String(error)).toBe(type);
   expect((error as NamespaceError).message).toMatch(message);

@@ -7,6 +7,7 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { type InputBounds, openInput } from "../../../src/arrow/exchange/input.js";
 import { InvalidInputError, UnsupportedError } from "../../../src/errors.js";
 import { int32s, utf8s } from "../../support/arrowColumns.js";
+import { errorOf } from "../../support/outcomes.js";
 
 const LIST_VIEW = 25;
 const LARGE_LIST_VIEW = 26;
@@ -51,11 +52,7 @@ async function read(data: Data, bounds?: InputBounds): Promise<Table> {
 
 const rowsOf = (table: Table): unknown[] =>
   table.toArray().map(({ views }) => JSON.parse(JSON.stringify(views)));
-const failure = (data: Data, bounds?: InputBounds): Promise<unknown> =>
-  read(data, bounds).then(
-    () => null,
-    (error: unknown) => error,
-  );
+const failure = (data: Data, bounds?: InputBounds): Promise<unknown> => errorOf(read(data, bounds));
 
 const numbers = (count: number): Data => int32s(count, (i) => i).data[0];
 

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { type InputBounds, openInput } from "../../../src/arrow/exchange/input.js";
 import { InvalidInputError, NamespaceError, UnsupportedError } from "../../../src/errors.js";
+import { errorOf } from "../../support/outcomes.js";
 
 const DIRECTORY = new URL("foreign/", import.meta.url);
 const read = (name: string): Uint8Array => new Uint8Array(readFileSync(new URL(name, DIRECTORY)));
@@ -42,10 +43,7 @@ async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Arr
 }
 
 const failure = async (data: unknown, bounds?: InputBounds): Promise<unknown> =>
-  readAll(data, bounds).then(
-    () => null,
-    (error: unknown) => error,
-  );
+  errorOf(readAll(data, bounds));
 
 /** A stream of equal views of one slice with its buffer; `change` alters the first view. */
 function viewsOfOneSlice(rows: number, byteLength: number, change?: (view: DataView) => void): Table {

@@ -19,6 +19,7 @@ import { insertRows, requireInserted } from "../../../src/write/insert.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { rowsOf } from "../../support/intRows.js";
+import { errorOf } from "../../support/outcomes.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -94,10 +95,7 @@ async function setTableMetadata(entries: [string, string][]): Promise<void> {
 
 async function expectRefusal(call: () => Promise<unknown>, type: string): Promise<NamespaceError> {
   const before = await directorySnapshot(root);
-  const error = await call().then(
-    () => null,
-    (reason: unknown) => reason,
-  );
+  const error = await errorOf(call());
   expect(error).toBeInstanceOf(NamespaceError);
   expect((error as NamespaceError).type, String(error)).toBe(type);
   expect(await directorySnapshot(root)).toEqual(before);

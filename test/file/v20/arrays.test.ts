@@ -13,6 +13,7 @@ import type { ArrayEncoding } from "../../../src/format/encodings20.js";
 import { compareTables } from "../../support/compareTables.js";
 import { sharedDirectory } from "../../support/fixtures.js";
 import { allTypesSpec, makeTable, type TypeName } from "../../support/generators.js";
+import { errorOf } from "../../support/outcomes.js";
 import { reference } from "../../support/reference.js";
 import { fileToTable, tableToFile } from "../dataFiles.js";
 import { dataFilePaths, memoryHandle } from "../structural/referencePages.js";
@@ -182,10 +183,7 @@ describe("files of 2.0", () => {
       const damaged = bytes.slice();
       damaged[offset] ^= 0x10;
       changed++;
-      const error = await fileToTable(damaged, table.schema).then(
-        () => null,
-        (reason: unknown) => reason,
-      );
+      const error = await errorOf(fileToTable(damaged, table.schema));
       const typed = error instanceof CorruptFileError || error instanceof UnsupportedError;
       if (!typed) throw new Error(`byte ${offset} of ${bytes.length}: ${String(error)}`);
     }

@@ -16,15 +16,13 @@ import {
   foreignOwner,
   putInLock,
 } from "../../support/lockEntries.js";
+import { succeeds } from "../../support/outcomes.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 2));
 
 async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
+  return succeeds(stat(file));
 }
 
 test("callers of one process run one at a time, in their order", async ({ root }) => {

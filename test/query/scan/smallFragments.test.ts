@@ -10,6 +10,7 @@ import { int32s, utf8s } from "../../support/arrowColumns.js";
 import { type CountingDisk, countingDisk } from "../../support/countingDisk.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { Random } from "../../support/generators.js";
+import { errorOf } from "../../support/outcomes.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
 const FRAGMENTS = 60;
@@ -168,10 +169,7 @@ describe("a damaged small file", () => {
       () => numbersIn(ns),
       () => ns.optimizeTable({ id }),
     ]) {
-      const error = await attempt().then(
-        () => null,
-        (reason: unknown) => reason,
-      );
+      const error = await errorOf(attempt());
       expect(error).toBeInstanceOf(CorruptFileError);
       const { path, byteOffset } = error as CorruptFileError;
       expect(path).toBe(files[7]);

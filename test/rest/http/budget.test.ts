@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type BudgetShare, FREE_BYTES, MemoryBudget } from "../../../src/rest/http/budget.js";
+import { succeeds } from "../../support/outcomes.js";
 
 const never = new AbortController().signal;
 const budget = (
@@ -149,11 +150,8 @@ it("the sum never exceeds the limit, except for a single account, and every acco
             shares.add(share);
             for (let step = 1; step <= steps; step++) {
               // An account that is refused because all wait starts again.
-              const got = await Promise.resolve(
-                share.hold("a", FREE_BYTES + Math.ceil((bytes * step) / steps)),
-              ).then(
-                () => true,
-                () => false,
+              const got = await succeeds(
+                Promise.resolve(share.hold("a", FREE_BYTES + Math.ceil((bytes * step) / steps))),
               );
               if (!got) break;
               if (shared.heldBytes > 1000) most = Math.max(most, shared.heldBytes);

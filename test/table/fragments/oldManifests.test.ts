@@ -8,6 +8,7 @@ import { DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { DataFormat, type Manifest } from "../../../src/format/table.js";
 import { decodeManifestFile, encodeManifestFile } from "../../../src/table/versions/manifest.js";
 import { beforeAll, describe, expect, it, sharedNamespace } from "../../support/fixtures.js";
+import { errorOf } from "../../support/outcomes.js";
 import { reference } from "../../support/reference.js";
 
 const LEGACY_GOLDEN = fileURLToPath(new URL("../../golden/v0_1_flat.lance", import.meta.url));
@@ -139,10 +140,7 @@ describe("a table of version 0.1 with incomplete manifests", () => {
         ns.waitForJob(await ns.createTableIndex({ id: ["old"], column: "id", indexType: "BTREE" })),
     };
     for (const [what, call] of Object.entries(calls)) {
-      const error = await call().then(
-        () => null,
-        (thrown: unknown) => thrown,
-      );
+      const error = await errorOf(call());
       expect(error, what).toBeInstanceOf(UnsupportedError);
       expect((error as Error).message, what).toMatch(says);
     }

@@ -24,6 +24,7 @@ import { whyNotStaged } from "../../../src/table/staging/stagedLocation.js";
 import { decodeManifestFile, encodeManifestFile } from "../../../src/table/versions/manifest.js";
 import { manifestName, manifestPath } from "../../../src/table/versions/paths.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
+import { succeeds } from "../../support/outcomes.js";
 import { stageDoubled } from "../../support/stageVersion.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { watchedDisk } from "../../support/watchedDisk.js";
@@ -211,12 +212,7 @@ function replacingAfterLink(target: string, replace: () => Promise<void>): Disk 
   return watchedDisk(new NodeDisk({ durability: "none" }), {
     after: async ({ verb }) => {
       if (verb !== "link" || done) return;
-      if (
-        await access(target).then(
-          () => true,
-          () => false,
-        )
-      ) {
+      if (await succeeds(access(target))) {
         done = true;
         await replace();
       }

@@ -17,6 +17,7 @@ import { readVersionRecord } from "../../../src/table/versions/versionRecord.js"
 import { findVersion, listVersions } from "../../../src/table/versions/versions.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { faultyDisk } from "../../support/faultyDisk.js";
+import { succeeds } from "../../support/outcomes.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { replacedVerbs } from "../../support/wrappedDisk.js";
@@ -326,13 +327,12 @@ it("a publication that fails at any disk call is complete or without effect, and
     const faulty = faultyDisk(disk);
     faulty.failAt(failAt, "before", { dead: true });
     const staged = { version: 9, stagedPath: path, metadata: { a: "b" } };
-    const succeeded = await publishStagedVersion(
-      tableAt({ ...openEnvironment(), disk: faulty }, table.root),
-      await anchorAt(table.root),
-      staged,
-    ).then(
-      () => true,
-      () => false,
+    const succeeded = await succeeds(
+      publishStagedVersion(
+        tableAt({ ...openEnvironment(), disk: faulty }, table.root),
+        await anchorAt(table.root),
+        staged,
+      ),
     );
     const done = !faulty.tripped;
     await faulty.restart();
