@@ -1,26 +1,18 @@
 /** Compiles the types of handles, against the built declarations, with two strict options of programs. */
 
 import { execFile } from "node:child_process";
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { makeTempDir } from "./support/tempDir.js";
+import { makeLinkedProject } from "./support/packedProject.js";
 import { TYPES_PROGRAM } from "./support/typesProgram.js";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 
 it("the types of rows compile as a program expects", async () => {
-  const project = await makeTempDir();
-  await mkdir(join(project, "node_modules", "@types"), { recursive: true });
-  for (const [name, target] of [
-    ["tiltyard", CHECKOUT],
-    ["apache-arrow", join(CHECKOUT, "node_modules", "apache-arrow")],
-    [join("@types", "node"), join(CHECKOUT, "node_modules", "@types", "node")],
-  ]) {
-    await symlink(target, join(project, "node_modules", name), "junction");
-  }
+  const project = await makeLinkedProject();
   const file = join(project, "program.mts");
   await writeFile(file, TYPES_PROGRAM);
   const compiler = join(CHECKOUT, "node_modules", "typescript", "bin", "tsc");

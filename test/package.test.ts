@@ -1,7 +1,7 @@
 /** The package as npm packs it: its files, both kinds of modules, and their types. */
 
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { isBuiltin, SourceMap } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ import * as index from "tiltyard";
 import * as ray from "tiltyard/ray";
 import * as rest from "tiltyard/rest";
 import { beforeAll, describe, expect, it } from "vitest";
-import { makeTempDir } from "./support/tempDir.js";
+import { makeLinkedProject } from "./support/packedProject.js";
 
 const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
@@ -21,15 +21,7 @@ const MAX_IMPORTED = 500_000;
 let project: string;
 
 beforeAll(async () => {
-  project = await makeTempDir();
-  await mkdir(join(project, "node_modules", "@types"), { recursive: true });
-  for (const [name, target] of [
-    ["tiltyard", CHECKOUT],
-    ["apache-arrow", join(CHECKOUT, "node_modules", "apache-arrow")],
-    [join("@types", "node"), join(CHECKOUT, "node_modules", "@types", "node")],
-  ]) {
-    await symlink(target, join(project, "node_modules", name), "junction");
-  }
+  project = await makeLinkedProject();
 });
 
 async function runText(name: string, text: string): Promise<unknown> {

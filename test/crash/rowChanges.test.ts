@@ -1,6 +1,30 @@
 /** Deletes, updates and merges rows while disk calls fail: see crashLoop. */
 
-import { ID, prepared, rowsOf, STRIDE, testCrashes } from "./crashLoop.js";
+import { ID, prepared, rowsOf, type Scenario, STRIDE, testCrashes } from "./crashLoop.js";
+
+const UPDATE: Omit<Scenario, "name"> = {
+  ...prepared,
+  run: (namespace) =>
+    namespace.updateTable({
+      id: ID,
+      predicate: "v != 2",
+      updates: [
+        ["v", "v + 10"],
+        ["s", "CAST(v + 10 AS STRING)"],
+      ],
+    }),
+  after: { version: 3, rows: [2, 11, 13] },
+};
+
+const MERGE: Omit<Scenario, "name"> = {
+  ...prepared,
+  run: (namespace) =>
+    namespace.mergeInsertIntoTable(
+      { id: ID, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+      rowsOf(2, 3, 4),
+    ),
+  after: { version: 3, rows: [1, 2, 3, 4] },
+};
 
 testCrashes([
   {
@@ -17,53 +41,21 @@ testCrashes([
   },
   {
     name: "update",
-    ...prepared,
-    run: (namespace) =>
-      namespace.updateTable({
-        id: ID,
-        predicate: "v != 2",
-        updates: [
-          ["v", "v + 10"],
-          ["s", "CAST(v + 10 AS STRING)"],
-        ],
-      }),
-    after: { version: 3, rows: [2, 11, 13] },
+    ...UPDATE,
   },
   {
     name: "merge",
-    ...prepared,
-    run: (namespace) =>
-      namespace.mergeInsertIntoTable(
-        { id: ID, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
-        rowsOf(2, 3, 4),
-      ),
-    after: { version: 3, rows: [1, 2, 3, 4] },
+    ...MERGE,
   },
   {
     name: "update of rows that keep their ids",
-    ...prepared,
+    ...UPDATE,
     stableRowIds: true,
-    run: (namespace) =>
-      namespace.updateTable({
-        id: ID,
-        predicate: "v != 2",
-        updates: [
-          ["v", "v + 10"],
-          ["s", "CAST(v + 10 AS STRING)"],
-        ],
-      }),
-    after: { version: 3, rows: [2, 11, 13] },
   },
   {
     name: "merge into rows that keep their ids",
-    ...prepared,
+    ...MERGE,
     stableRowIds: true,
-    run: (namespace) =>
-      namespace.mergeInsertIntoTable(
-        { id: ID, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
-        rowsOf(2, 3, 4),
-      ),
-    after: { version: 3, rows: [1, 2, 3, 4] },
   },
   {
     name: "merge that adds some rows and deletes others",

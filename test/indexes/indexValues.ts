@@ -9,16 +9,10 @@ import type { Random } from "../support/generators.js";
 /** Bytes of a value, little-endian for numbers, one byte for booleans; null for a null. */
 export type Value = Uint8Array | null;
 
+/** Booleans and integers. */
+export const NARROW_TYPES = ["bool", ...[8, 16, 32, 64].flatMap((bits) => [`int${bits}`, `uint${bits}`])];
 export const ORDERED_TYPES = [
-  "bool",
-  "int8",
-  "int16",
-  "int32",
-  "int64",
-  "uint8",
-  "uint16",
-  "uint32",
-  "uint64",
+  ...NARROW_TYPES,
   "halffloat",
   "float",
   "double",

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { nearestOf, randomNumbers, type TestRow, vectorTable } from "../support/vectorTables.js";
+import { type Found, nearestOf, randomNumbers, type TestRow, vectorTable } from "../support/vectorTables.js";
 
 const DIMENSION = 12;
 const ROWS = 2000;
@@ -36,11 +36,6 @@ const streamOf = (rows: readonly TestRow[]): Uint8Array =>
   tableToIPC(vectorTable("uint8", DIMENSION, rows), "stream");
 
 const queriesOf = (): number[][] => clusteredRows(QUERIES, 99).map(({ vector }) => [...(vector ?? [1])]);
-
-interface Found {
-  readonly id: number;
-  readonly _distance: number;
-}
 
 type Search = (query: number[], nprobes: number) => Promise<Found[]>;
 

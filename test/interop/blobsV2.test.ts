@@ -218,6 +218,16 @@ describe("what is written here", () => {
   });
 });
 
+/** Stores the rows in a table of each engine, which puts the values in the same places. */
+async function storedAlike(rows: arrow.Table): Promise<readonly string[]> {
+  const [ours, theirs] = [freshName(), freshName()];
+  await namespace.createTable({ id: [ours] }, rows);
+  await reference.createTable(root, theirs, arrow.tableToIPC(rows));
+  expect(await placement(ours)).toEqual(await placement(theirs));
+  for (const name of [ours, theirs]) compareTables(rows, await namespace.table([name]).scan().toArrow());
+  return [ours, theirs];
+}
+
 describe("rows come", () => {
   const appended = async (rows: arrow.Table, base = tableOf([5])): Promise<arrow.Table> => {
     const name = freshName();
@@ -272,12 +282,7 @@ describe("rows come", () => {
     const expected = new arrow.Table(new arrow.Schema([blobField({}, type)]), {
       b: arrow.vectorFromArray(rows, type),
     });
-    const [ours, theirs] = [freshName(), freshName()];
-    await namespace.createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, arrow.tableToIPC(expected));
-    expect(await placement(ours)).toEqual(await placement(theirs));
-    for (const name of [ours, theirs]) {
-      compareTables(expected, await namespace.table([name]).scan().toArrow());
+    for (const name of await storedAlike(expected)) {
       await namespace.insertIntoTable({ id: [name] }, tableOf([5]));
       expect((await reference.fetchBlobs(root, name, "b"))[2]).toEqual(bytesOf(0, 5));
     }
@@ -300,12 +305,7 @@ describe("in other columns", () => {
   ])("%s", async (_, type, rows) => {
     const schema = new arrow.Schema([fieldOf("b", type)]);
     const expected = new arrow.Table(schema, { b: arrow.vectorFromArray(rows as never[], type) });
-    const [ours, theirs] = [freshName(), freshName()];
-    await namespace.createTable({ id: [ours] }, expected);
-    await reference.createTable(root, theirs, arrow.tableToIPC(expected));
-    expect(await placement(ours)).toEqual(await placement(theirs));
-    for (const name of [ours, theirs]) {
-      compareTables(expected, await namespace.table([name]).scan().toArrow());
+    for (const name of await storedAlike(expected)) {
       await namespace.insertIntoTable({ id: [name] }, expected);
       compareTables(expected.concat(expected), await namespace.table([name]).scan().toArrow());
     }

@@ -1,6 +1,6 @@
 import { cp, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import {
   DirectoryNamespace,
   InvalidInputError,
@@ -12,13 +12,12 @@ import {
 import { describe, expect } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { it } from "../support/fixtures.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
 const readThere = async (root: string, branch?: string) =>
   valuesOf(tableFromIPC(await reference.readTable(root, "t", { branch })));

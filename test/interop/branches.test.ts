@@ -1,20 +1,15 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace, type NamespaceError } from "tiltyard";
+import { tableFromIPC, tableToIPC } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
 import { describe, expect } from "vitest";
 import { it } from "../support/fixtures.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
+import { typeOf } from "../support/outcomes.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
-const typeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => "none",
-    (error: NamespaceError) => error.type,
-  );
 
 type Side = "us" | "them";
 const SIDES: readonly Side[] = ["us", "them"];

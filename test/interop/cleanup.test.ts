@@ -1,18 +1,15 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { tableFromIPC } from "apache-arrow";
 import { InvalidInputError, InvalidTableStateError } from "tiltyard";
 import { describe, expect, it, vi } from "vitest";
 import { UpdateConfig } from "../../src/format/table.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
-import { int32s } from "../support/arrowColumns.js";
+
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { ipcOf, rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { commitPlannedOn, openEnvironment } from "../table/support.js";
-
-const rowsOf = (...values: number[]): Table => new Table({ v: int32s(values) });
-const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
 const root = sharedDirectory();
 const namespace = sharedNamespace({ root });

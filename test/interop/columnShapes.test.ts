@@ -5,7 +5,7 @@
 
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
-import { fieldOf, listOf } from "../support/arrowColumns.js";
+import { fieldOf, listOf, mapOf } from "../support/arrowColumns.js";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
 import { someOf } from "../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
@@ -16,10 +16,6 @@ const POINT = new arrow.Struct([
   fieldOf("deep", new arrow.Struct([fieldOf("z", new arrow.Utf8()), fieldOf("w", new arrow.Int16())])),
 ]);
 const LISTED = new arrow.Struct([fieldOf("a", new arrow.Int32()), fieldOf("b", new arrow.Utf8())]);
-const ENTRY = new arrow.Struct([
-  fieldOf("key", new arrow.Utf8(), false),
-  fieldOf("value", new arrow.Int32()),
-]);
 
 /** Maps need 2.2; structs in 2.0 are never null. */
 const schemaOf = (version: string): arrow.Schema =>
@@ -29,14 +25,7 @@ const schemaOf = (version: string): arrow.Schema =>
     fieldOf("st", POINT),
     fieldOf("l", listOf(version === "2.0" ? new arrow.Int32() : LISTED)),
     fieldOf("f", new arrow.FixedSizeList(2, fieldOf("item", new arrow.Float32()))),
-    ...(version === "2.2"
-      ? [
-          fieldOf(
-            "m",
-            new arrow.Map_(fieldOf("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]),
-          ),
-        ]
-      : []),
+    ...(version === "2.2" ? [fieldOf("m", mapOf(new arrow.Utf8(), new arrow.Int32()))] : []),
   ]);
 
 const list = (type: unknown) => ({ type: "list", fields: [{ name: "item", type, nullable: true }] });

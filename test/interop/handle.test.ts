@@ -1,12 +1,10 @@
 /** Handles on a tag of the reference: every method reads that version, and none changes the table. */
 
-import { makeVector, Table } from "apache-arrow";
 import { InvalidTableStateError } from "tiltyard";
 import { expect } from "vitest";
 import { it } from "../support/fixtures.js";
+import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
-
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 
 it("a handle on a tag reads the tagged version and refuses writes", async ({ root, ns: namespace }) => {
   const id = ["t"];

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { NamespaceError } from "tiltyard";
 import { expect, it } from "vitest";
-import { fieldOf, int32s } from "../support/arrowColumns.js";
+import { fieldOf, int32s, mapOf } from "../support/arrowColumns.js";
 import { type Change, expectAlike, rowsOf, Side } from "../support/columnChanges.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
@@ -14,11 +14,7 @@ import { compareTables, reference } from "../support/reference.js";
 const listOf = (item: arrow.DataType) => new arrow.List(fieldOf("item", item));
 const sizedOf = (size: number, item: arrow.DataType) => new arrow.FixedSizeList(size, fieldOf("item", item));
 const POINT = new arrow.Struct([fieldOf("a", new arrow.Int32()), fieldOf("b", new arrow.Utf8())]);
-const ENTRY = new arrow.Struct([
-  fieldOf("key", new arrow.Utf8(), false),
-  fieldOf("value", new arrow.Int32()),
-]);
-const MAP = new arrow.Map_(fieldOf("entries", ENTRY, false) as ConstructorParameters<typeof arrow.Map_>[0]);
+const MAP = mapOf(new arrow.Utf8(), new arrow.Int32());
 
 const field = (name: string, type: string | object, nullable = true) => ({
   name,

@@ -1,19 +1,12 @@
 /** Both engines write to one table by turns: append, overwrite, restore, in both naming schemes. */
 
-import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { runsOf } from "../support/effort.js";
 import { it } from "../support/fixtures.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
-
-const rowsOf = (...values: number[]): Table =>
-  new Table(
-    new RecordBatch({
-      v: makeData({ type: new Int32(), data: Int32Array.from(values), length: values.length }),
-    }),
-  );
-const valuesOf = (table: Table): number[] => Array.from((table.getChild("v")?.toArray() ?? []) as Int32Array);
 
 type Step =
   | { who: "us" | "them"; what: "append" | "overwrite"; count: number }

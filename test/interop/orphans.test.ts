@@ -3,20 +3,19 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { temporaryName } from "../../src/io/names/temporaryNames.js";
 import { manifestName } from "../../src/table/versions/paths.js";
-import { int32s } from "../support/arrowColumns.js";
+
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 
 const WEEK_S = 7 * 24 * 60 * 60;
 const CONTENT = "12345";
-const rowsOf = (...values: number[]): Table => new Table({ v: int32s(values) });
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
 const root = sharedDirectory();
 const namespace = sharedNamespace({ root });

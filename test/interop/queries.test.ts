@@ -7,7 +7,7 @@ import type { Table } from "tiltyard-reference/session.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";
 import { runsOf, seedOf } from "../support/effort.js";
-import { columnTexts, filterTable, filterTexts } from "../support/filterTexts.js";
+import { columnTexts, filterTable, filterTexts, orderBy, SORTED_COLUMNS } from "../support/filterTexts.js";
 import { reference } from "../support/reference.js";
 
 const QUERIES = runsOf("ORDERED_QUERIES", 300);
@@ -76,29 +76,7 @@ async function byThem(
   }
 }
 
-const KEYS = [
-  "i8",
-  "i32",
-  "i64",
-  "u8",
-  "u64",
-  "f32",
-  "f64",
-  "bo",
-  "s",
-  "Mixed",
-  "dic",
-  "d32",
-  "ts",
-  "tz",
-  "tb",
-  "dec",
-];
-const key = fc.record({
-  columnName: fc.constantFrom(...KEYS),
-  ascending: fc.boolean(),
-  nullsFirst: fc.boolean(),
-});
+const key = orderBy([...SORTED_COLUMNS, "Mixed", "tb"]);
 const bound = (most: number) => fc.option(fc.integer({ min: 1, max: most }), { nil: undefined });
 
 it.each([0, 1])("sort the rows of table %i alike", async (index) => {

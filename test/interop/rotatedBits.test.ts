@@ -10,18 +10,19 @@ import { Index } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";
 import { reference } from "../support/reference.js";
-import { nearestOf, randomNumbers, type TestRow, testRows, vectorTable } from "../support/vectorTables.js";
+import {
+  type Found,
+  nearestOf,
+  randomNumbers,
+  type TestRow,
+  testRows,
+  vectorTable,
+} from "../support/vectorTables.js";
 
 const DIMENSION = 16;
 const NEAREST = 7;
 
 const { root, namespace, connection } = await openBothEngines();
-
-interface Found {
-  readonly id: number;
-  readonly _distance: number;
-  readonly query_index?: number;
-}
 
 const streamOf = (rows: readonly TestRow[]): Uint8Array =>
   tableToIPC(vectorTable("float32", DIMENSION, rows), "stream");

@@ -1,16 +1,10 @@
-import { makeVector, Table, tableFromIPC } from "apache-arrow";
-import type { NamespaceError } from "tiltyard";
+import { tableFromIPC } from "apache-arrow";
+
 import { expect } from "vitest";
 import { it } from "../support/fixtures.js";
+import { rowsOf, valuesOf } from "../support/intRows.js";
+import { typeOf } from "../support/outcomes.js";
 import { reference } from "../support/reference.js";
-
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
-const typeOf = (work: Promise<unknown>): Promise<string> =>
-  work.then(
-    () => "none",
-    (error: NamespaceError) => error.type,
-  );
 
 it("are seen, moved and deleted by the other", async ({ root, ns }) => {
   const id = ["t"];

@@ -5,6 +5,7 @@ import { Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { columnsOf, fieldOf, int32s, listOf } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
+import type { Found } from "../support/vectorTables.js";
 
 const ROWS = 400;
 const DIMENSION = 8;
@@ -12,11 +13,6 @@ const NEAREST = 12;
 const QUERY = Array.from({ length: DIMENSION }, (_, index) => Math.sin(index) + 0.1);
 
 const { namespace, connection } = await openBothEngines();
-
-interface Found {
-  readonly id: number;
-  readonly _distance: number;
-}
 
 /** Vectors of different lengths, so that each metric finds different rows. */
 const vectorOf = (id: number): number[] =>

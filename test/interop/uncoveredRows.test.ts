@@ -4,19 +4,13 @@ import { Index, makeArrowTable, arrow as thereArrow } from "tiltyard-reference/s
 import { describe, expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";
 import { someOf } from "../support/effort.js";
-import { randomNumbers } from "../support/vectorTables.js";
+import { type Found, randomNumbers } from "../support/vectorTables.js";
 
 const DIMENSION = 4;
 const LIMIT = 5;
 const { namespace, connection } = await openBothEngines();
 
 type Metric = "l2" | "cosine" | "dot";
-interface Found {
-  readonly id: number;
-  readonly _distance: number;
-  readonly query_index?: number;
-}
-
 const KINDS = {
   IVF_FLAT: (distanceType: Metric) => Index.ivfFlat({ numPartitions: 3, distanceType }),
   IVF_PQ: (distanceType: Metric) => Index.ivfPq({ numPartitions: 3, numSubVectors: 2, distanceType }),

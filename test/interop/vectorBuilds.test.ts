@@ -10,7 +10,14 @@ import { openBothEngines } from "../support/bothEngines.js";
 import { someOf } from "../support/effort.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { nearestOf, randomNumbers, type TestRow, testRows, vectorTable } from "../support/vectorTables.js";
+import {
+  type Found,
+  nearestOf,
+  randomNumbers,
+  type TestRow,
+  testRows,
+  vectorTable,
+} from "../support/vectorTables.js";
 
 const DIMENSION = 16;
 const ROWS = 2000;
@@ -49,11 +56,6 @@ function theirConfig(kind: string, distanceType: FloatMetric): Index {
     default:
       return Index.ivfFlat(options);
   }
-}
-
-interface Found {
-  readonly id: number;
-  readonly _distance: number;
 }
 
 const queriesOf = (rows: readonly TestRow[]): (readonly number[])[] =>

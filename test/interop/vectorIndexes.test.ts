@@ -11,6 +11,7 @@ import { someOf } from "../support/effort.js";
 import { errorOf } from "../support/outcomes.js";
 import { reference } from "../support/reference.js";
 import {
+  type Found,
   nearestOf,
   randomNumbers,
   type TestMetric,
@@ -46,11 +47,6 @@ const KINDS = {
 } as const;
 type Kind = keyof typeof KINDS;
 type FloatMetric = "l2" | "cosine" | "dot";
-
-interface Found {
-  readonly id: number;
-  readonly _distance: number;
-}
 
 async function prepare(name: string, kind: Kind, metric: FloatMetric, stable: boolean) {
   const first = clusteredRows(ROWS, 11, 0);

@@ -1,6 +1,6 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { tableFromIPC } from "apache-arrow";
 import {
   ConcurrentModificationError,
   DirectoryNamespace,
@@ -11,13 +11,11 @@ import {
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { ipcOf, rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
-const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
-const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
 
 interface Tested {
   readonly root: string;

@@ -80,7 +80,7 @@ it("all writes fail with a typed error, and change nothing", async () => {
     () => ns.dropTable({ id }),
   ];
   for (const write of writes) {
-    const error = (await errorOf(write())) as NamespaceError;
+    const error = (await errorOf(write())) as NamespaceError & { cause: Error };
     expect(error).toBeInstanceOf(NamespaceError);
     expect(`${error.message} ${error.cause?.message}`).toContain("EROFS");
   }

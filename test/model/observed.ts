@@ -3,7 +3,8 @@
 import type { DirectoryNamespace } from "tiltyard";
 import type { Content, State, TableState } from "./model.js";
 
-export async function stateOf(ns: DirectoryNamespace): Promise<State> {
+/** Returns the keys of all namespaces, sorted. */
+export async function namespacesOf(ns: DirectoryNamespace): Promise<string[]> {
   const namespaces: string[] = [];
   const visit = async (path: string[]): Promise<void> => {
     for (const name of (await ns.listNamespaces({ id: path })).namespaces) {
@@ -12,11 +13,16 @@ export async function stateOf(ns: DirectoryNamespace): Promise<State> {
     }
   };
   await visit([]);
+  return namespaces.sort();
+}
+
+export async function stateOf(ns: DirectoryNamespace): Promise<State> {
+  const namespaces = await namespacesOf(ns);
   const tables: Record<string, TableState> = {};
   for (const key of [...(await ns.listAllTables()).tables].sort()) {
     tables[key] = await tableStateOf(ns, key.split("$"));
   }
-  return { namespaces: namespaces.sort(), tables };
+  return { namespaces, tables };
 }
 
 async function tableStateOf(ns: DirectoryNamespace, id: string[]): Promise<TableState> {

@@ -1,8 +1,9 @@
 /** Required and forbidden content of the declaration of a computed column. */
 
 import { Field, Int32, Int64, Struct, Utf8 } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError, type TableHandle, type UserFunction } from "tiltyard";
+import { DirectoryNamespace, type TableHandle, type UserFunction } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { expectInvalid } from "../support/outcomes.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const functions: Record<string, UserFunction> = {
@@ -35,12 +36,6 @@ afterEach(() => ns.close());
 const declared = (metadata: Record<string, string>, type = "int64") =>
   t.addColumns({ name: "b", dataType: { type }, metadata });
 
-async function expectRefused(outcome: Promise<unknown>, message: string): Promise<void> {
-  const error: unknown = await outcome.catch((reason) => reason);
-  expect(error).toBeInstanceOf(InvalidInputError);
-  expect((error as Error).message).toContain(message);
-}
-
 const values = async () =>
   (await t.scan({ columns: ["a", "b"] }).toArray()).map(({ a, b }) => [a, b] as const);
 
@@ -51,7 +46,7 @@ describe("a backfill waits until the declaration names the inputs", () => {
     { "virtual_column.udf_inputs": "[]" },
   ])("where a function computes it: %o", async (inputs) => {
     await declared({ virtual_column: "true", "virtual_column.udf_name": "tenfold", ...inputs });
-    await expectRefused(
+    await expectInvalid(
       t.backfill("b"),
       'column b: its metadata does not say what it is computed from, so that changes of that would go unnoticed; set virtual_column.udf_inputs to "[\\"a\\"]" in the metadata of the field (updateFieldMetadata)',
     );
@@ -64,7 +59,7 @@ describe("a backfill waits until the declaration names the inputs", () => {
         [3n, null],
       ]),
     );
-    await expectRefused(t.dropColumns("a"), "b is computed from it");
+    await expectInvalid(t.dropColumns("a"), "b is computed from it");
   });
 
   it.each([undefined, "null", "[]", '["st.x"]', '["a.x"]'])("where SQL does: %s", async (inputs) => {
@@ -74,7 +69,7 @@ describe("a backfill waits until the declaration names the inputs", () => {
       "computed_column.expression": "a * st.x",
     };
     await declared(inputs === undefined ? sql : { ...sql, "computed_column.inputs": inputs });
-    await expectRefused(
+    await expectInvalid(
       t.backfill("b"),
       "expression of column b: it names a, and computed_column.inputs in the metadata of the field does not",
     );
@@ -94,7 +89,7 @@ it("a declaration refuses metadata that changes the type of the function's outpu
     name: "b",
     virtualColumn: { udfName: "text", fieldMetadata: { "ARROW:extension:name": name } },
   });
-  await expectRefused(
+  await expectInvalid(
     t.addColumns(virtual("arrow.json")),
     "field b: ARROW:extension:name cannot be arrow.json: the field is of type string, not json",
   );
@@ -115,9 +110,9 @@ it("a computed column stays nullable, filled or not", async () => {
   for (const column of ["b", "c", "d"]) {
     const tighten = () => t.alterColumns({ path: column, nullable: false });
     const message = `column ${column} is computed: rows have no value until a job computes it, so it stays nullable`;
-    await expectRefused(tighten(), message);
+    await expectInvalid(tighten(), message);
     await ns.waitForJob(await t.backfill(column));
-    await expectRefused(tighten(), message);
+    await expectInvalid(tighten(), message);
     await t.alterColumns({ path: column, nullable: true });
   }
   await t.insert([{ a: 5n, st: { x: 5n } }]);

@@ -1,10 +1,10 @@
 /** Refusals of the operations on indexes and their errors, in process and over HTTP. */
 
 import * as arrow from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import type { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "../support/fixtures.js";
 import { buildIndex } from "../support/indexedTable.js";
-import { RestNamespace } from "../support/restNamespace.js";
+import { WORLDS } from "../support/restNamespace.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const ROWS = 40;
@@ -140,14 +140,6 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "vector", indexType: "ivfhnswsq", m: 2049 }, "InvalidInput", /^m: .*2048/],
   [{ column: "vector", indexType: "ivfrq", distanceType: "dot" }, "Unsupported", /IVF_RQ/],
 ];
-
-const WORLDS = [
-  ["the class", (root: string) => new DirectoryNamespace({ root, durability: "none" })],
-  [
-    "the class behind HTTP",
-    (root: string) => new RestNamespace({ root, durability: "none" }) as unknown as DirectoryNamespace,
-  ],
-] as const;
 
 describe.each(WORLDS)("indexes by %s", (_, open) => {
   let namespace: DirectoryNamespace;

@@ -2,9 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import { Binary, BinaryView, Field, Int64, Schema, Struct, tableFromIPC, Utf8, Utf8View } from "apache-arrow";
-import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import type { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import { afterAll, beforeAll, describe, expect, it } from "../support/fixtures.js";
-import { RestNamespace } from "../support/restNamespace.js";
+import { WORLDS } from "../support/restNamespace.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const fixture = (name: string): Uint8Array =>
@@ -16,14 +16,6 @@ const texts: unknown[] = (
     readFileSync(new URL("../arrow/exchange/foreign/polars.rows", import.meta.url), "utf8"),
   ) as readonly { readonly text: string | null }[]
 ).map(({ text }) => text);
-
-const WORLDS = [
-  ["the class", (root: string) => new DirectoryNamespace({ root, durability: "none" })],
-  [
-    "the class behind HTTP",
-    (root: string) => new RestNamespace({ root, durability: "none" }) as unknown as DirectoryNamespace,
-  ],
-] as const;
 
 describe.each(WORLDS)("view types with %s", (_, open) => {
   let namespace: DirectoryNamespace;

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeVector, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { namespacesOf } from "../model/observed.js";
 import { isKeptLock } from "../support/lockEntries.js";
 
 export type TableId = readonly string[];
@@ -82,14 +83,7 @@ export interface State {
 
 /** @throws errors of the engine for unreadable tables, with their location */
 export async function stateOf(ns: DirectoryNamespace): Promise<State> {
-  const namespaces: string[] = [];
-  const visit = async (path: string[]): Promise<void> => {
-    for (const name of (await ns.listNamespaces({ id: path })).namespaces) {
-      namespaces.push([...path, name].join("$"));
-      await visit([...path, name]);
-    }
-  };
-  await visit([]);
+  const namespaces = await namespacesOf(ns);
   const tables: Record<string, TableState> = {};
   const locations = new Set<string>();
   for (const key of [...(await ns.listAllTables()).tables].sort()) {
@@ -97,7 +91,7 @@ export async function stateOf(ns: DirectoryNamespace): Promise<State> {
     locations.add((await ns.describeTable({ id })).location);
     tables[key] = await tableStateOf(ns, id);
   }
-  return { namespaces: namespaces.sort(), tables, unlisted: await countUnlisted(ns.root, locations) };
+  return { namespaces, tables, unlisted: await countUnlisted(ns.root, locations) };
 }
 
 async function tableStateOf(ns: DirectoryNamespace, id: string[]): Promise<TableState> {

@@ -10,6 +10,11 @@ export const fieldOf = <T extends arrow.DataType>(
 export const listOf = <T extends arrow.DataType>(item: T): arrow.List<T> =>
   new arrow.List(fieldOf("item", item));
 
+export const mapOf = (key: arrow.DataType, value: arrow.DataType): arrow.Map_ => {
+  const entry = new arrow.Struct([fieldOf("key", key, false), fieldOf("value", value)]);
+  return new arrow.Map_(fieldOf("entries", entry, false) as ConstructorParameters<typeof arrow.Map_>[0]);
+};
+
 export const columnsOf =
   <T extends arrow.DataType>(type: T) =>
   (values: ArrayLike<unknown> | number, cellOf = (row: number): unknown => row): arrow.Vector<T> => {

@@ -349,3 +349,16 @@ export const valueTexts = fc.oneof(number, float, string, condition, list);
 
 /** Expressions that may be columns of a result. */
 export const columnTexts = fc.oneof(number, float, string, condition);
+
+/** Columns of {@link filterTable} by which both engines sort. */
+export const SORTED_COLUMNS = [
+  ...["i8", "i32", "i64", "u8", "u64", "f32", "f64"],
+  ...["bo", "s", "dic", "d32", "ts", "tz", "dec"],
+];
+
+export const orderBy = (columns: readonly string[]) =>
+  fc.record({
+    columnName: fc.constantFrom(...columns),
+    ascending: fc.boolean(),
+    nullsFirst: fc.boolean(),
+  });

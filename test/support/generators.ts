@@ -157,6 +157,14 @@ export function makeTable(spec: TableSpec): arrow.Table {
     ),
   );
   const columns = spec.columns.map((column, i) => makeColumn(column, spec.rowCount, spec.seed + i * 7919));
+  return tableInBatches(schema, columns, spec);
+}
+
+export function tableInBatches(
+  schema: arrow.Schema,
+  columns: readonly arrow.Data[],
+  spec: { readonly rowCount: number; readonly batchRows?: number },
+): arrow.Table {
   const batchRows = spec.batchRows ?? Math.max(1, spec.rowCount);
   const batches: arrow.RecordBatch[] = [];
   for (let start = 0; start < spec.rowCount || start === 0; start += batchRows) {

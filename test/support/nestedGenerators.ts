@@ -13,6 +13,7 @@ import {
   TYPE_NAMES,
   TYPES,
   type TypeName,
+  tableInBatches,
 } from "./generators.js";
 
 /** Items per list: a few, none, none in most lists, hundreds. */
@@ -218,21 +219,7 @@ export function makeNestedTable(spec: NestedTableSpec, names?: readonly string[]
   const columns = spec.columns.map((column, index) =>
     makeNested(column, spec.rowCount, new Random(spec.seed + index * 7919)),
   );
-  const batchRows = spec.batchRows ?? Math.max(1, spec.rowCount);
-  const batches: arrow.RecordBatch[] = [];
-  for (let start = 0; start < spec.rowCount || start === 0; start += batchRows) {
-    const length = Math.min(batchRows, spec.rowCount - start);
-    const children = columns.map((column) =>
-      length === column.length ? column : column.slice(start, length),
-    );
-    batches.push(
-      new arrow.RecordBatch(
-        schema,
-        arrow.makeData({ type: new arrow.Struct(schema.fields), length, nullCount: 0, children }),
-      ),
-    );
-  }
-  return new arrow.Table(schema, batches);
+  return tableInBatches(schema, columns, spec);
 }
 
 /** Leaf types with different encodings. */

@@ -1,5 +1,8 @@
 /** Outcomes of promises as values. */
 
+import { InvalidInputError, type NamespaceError } from "tiltyard";
+import { expect } from "vitest";
+
 /** Returns the error of a promise that rejects; null if it resolves. */
 export const errorOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -13,3 +16,17 @@ export const succeeds = (work: Promise<unknown>): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** Returns the type of the error of a promise that rejects; "none" if it resolves. */
+export const typeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "none",
+    (error: NamespaceError) => error.type,
+  );
+
+/** Checks that a call is refused as invalid, with a text in the message. */
+export async function expectInvalid(outcome: Promise<unknown>, message: string): Promise<void> {
+  const error: unknown = await outcome.catch((reason) => reason);
+  expect(error).toBeInstanceOf(InvalidInputError);
+  expect((error as Error).message).toContain(message);
+}

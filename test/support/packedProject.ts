@@ -54,3 +54,17 @@ function expand(name: string): string[] {
   const scope = name.slice(0, -2);
   return readdirSync(join(CHECKOUT, "node_modules", scope)).map((each) => `${scope}/${each}`);
 }
+
+/** Makes a directory with links to the built package of the checkout, to apache-arrow and to the types of Node.js. */
+export async function makeLinkedProject(): Promise<string> {
+  const project = await makeTempDir();
+  await mkdir(join(project, "node_modules", "@types"), { recursive: true });
+  for (const [name, target] of [
+    ["tiltyard", CHECKOUT],
+    ["apache-arrow", join(CHECKOUT, "node_modules", "apache-arrow")],
+    [join("@types", "node"), join(CHECKOUT, "node_modules", "@types", "node")],
+  ]) {
+    await symlink(target, join(project, "node_modules", name), "junction");
+  }
+  return project;
+}

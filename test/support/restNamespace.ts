@@ -275,3 +275,12 @@ function errorOf(json: unknown): errors.NamespaceError {
   );
   return new (made as typeof errors.InternalError)(detail);
 }
+
+/** Ways to open a namespace in a directory, by name. */
+export const WORLDS = [
+  ["the class", (root: string) => new DirectoryNamespace({ root, durability: "none" })],
+  [
+    "the class behind HTTP",
+    (root: string) => new RestNamespace({ root, durability: "none" }) as unknown as DirectoryNamespace,
+  ],
+] as const;

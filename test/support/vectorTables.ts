@@ -34,6 +34,13 @@ export function randomVector(item: TestItem, dimension: number, next: () => numb
   });
 }
 
+/** A row of a search. */
+export interface Found {
+  readonly id: number;
+  readonly _distance: number;
+  readonly query_index?: number;
+}
+
 export interface TestRow {
   readonly id: number;
   readonly group: number;

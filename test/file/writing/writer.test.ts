@@ -27,6 +27,9 @@ const fileColumn = (layout: Layout, fieldId = 0): FileColumn => ({
 const INT64: Layout = { kind: "fixed", byteWidth: 8 };
 const UTF8: Layout = { kind: "variable", offsetBits: 32, text: true };
 
+const createWriter = (disk: MemoryDisk, layout: Layout): Promise<DataFileWriter> =>
+  DataFileWriter.create(asDisk(disk), "/f", [fileColumn(layout)], Schema.create({}), "2.2");
+
 async function writeColumns(
   layouts: readonly Layout[],
   batches: readonly (readonly Column[])[],
@@ -114,13 +117,7 @@ describe("DataFileWriter", () => {
     const large = randomFixed(1 << 20, 8);
     const part = sliceColumn(large, 100, 1000);
     const disk = new MemoryDisk();
-    const writer = await DataFileWriter.create(
-      asDisk(disk),
-      "/f",
-      [fileColumn(INT64)],
-      Schema.create({}),
-      "2.2",
-    );
+    const writer = await createWriter(disk, INT64);
     const before = part.values.slice();
     await writer.write([part], 1000);
     // The row is already copied, so a change now goes unseen.
@@ -134,13 +131,7 @@ describe("DataFileWriter", () => {
 
   it("refuses more rows than a file may hold", async () => {
     const disk = new MemoryDisk();
-    const writer = await DataFileWriter.create(
-      asDisk(disk),
-      "/f",
-      [fileColumn({ kind: "null" })],
-      Schema.create({}),
-      "2.2",
-    );
+    const writer = await createWriter(disk, { kind: "null" });
     await writer.write([{ kind: "null", length: MAX_BARE_FILE_ROWS, validity: null }], MAX_BARE_FILE_ROWS);
     await expect(writer.write([{ kind: "null", length: 1, validity: null }], 1)).rejects.toThrow();
     await writer.abort();
@@ -150,13 +141,7 @@ describe("DataFileWriter", () => {
     for (const capacity of [0, 100, 3 << 20, 9 << 20]) {
       const disk = new MemoryDisk();
       disk.capacity = capacity;
-      const writer = await DataFileWriter.create(
-        asDisk(disk),
-        "/f",
-        [fileColumn(INT64)],
-        Schema.create({}),
-        "2.2",
-      );
+      const writer = await createWriter(disk, INT64);
       const all = randomFixed(1_000_000, 8);
       const run = async () => {
         for (let part = 0; part < 4; part++)

@@ -15,27 +15,14 @@ import {
   fieldOf,
   idOf,
   idWords,
+  NARROW_TYPES,
   rowsOfAnswer,
   sortKey,
   type Value,
   type ValueShape,
 } from "../indexValues.js";
 
-const BITMAP_TYPES = [
-  "bool",
-  "int8",
-  "int16",
-  "int32",
-  "int64",
-  "uint8",
-  "uint16",
-  "uint32",
-  "uint64",
-  "string",
-  "large_string",
-  "binary",
-  "large_binary",
-];
+const BITMAP_TYPES = [...NARROW_TYPES, "string", "large_string", "binary", "large_binary"];
 
 const SHAPES: ValueShape[] = [
   { rowCount: 0, nulls: 0, distinct: 1 },

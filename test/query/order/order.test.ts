@@ -17,34 +17,12 @@ import { TemporaryFile } from "../../../src/io/temporaryFile.js";
 import type { KeyOrder } from "../../../src/query/order/sortKeys.js";
 import { sortRows } from "../../../src/query/order/sortRows.js";
 import type { BatchRows } from "../../../src/query/scan/scan.js";
-import { filterTable } from "../../support/filterTexts.js";
+import { filterTable, orderBy, SORTED_COLUMNS } from "../../support/filterTexts.js";
 import { it } from "../../support/fixtures.js";
 import { createParts } from "../../support/stage.js";
 
-const KEYS = [
-  "id",
-  "i8",
-  "i32",
-  "i64",
-  "u8",
-  "u64",
-  "f32",
-  "f64",
-  "bo",
-  "s",
-  "dic",
-  "d32",
-  "ts",
-  "tz",
-  "dec",
-  "st.a",
-  "st.B",
-];
-const order = fc.record({
-  columnName: fc.constantFrom(...KEYS),
-  ascending: fc.boolean(),
-  nullsFirst: fc.boolean(),
-});
+const KEYS = ["id", ...SORTED_COLUMNS, "st.a", "st.B"];
+const order = orderBy(KEYS);
 
 const utf8 = new TextEncoder();
 

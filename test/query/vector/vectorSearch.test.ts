@@ -8,6 +8,7 @@ import { int32s, listOf } from "../../support/arrowColumns.js";
 import { sharedNamespace } from "../../support/fixtures.js";
 import {
   distanceOf,
+  type Found,
   type NearRow,
   nearestOf,
   randomNumbers,
@@ -51,11 +52,6 @@ beforeAll(async () => {
 
 const metricsOf = (item: TestItem): readonly TestMetric[] =>
   item === "uint8" ? ["hamming"] : ["l2", "cosine", "dot"];
-
-interface Found {
-  readonly id: number;
-  readonly _distance: number;
-}
 
 /** Compares distances approximately, and rows up to ties. */
 function expectNearest(rows: readonly Found[], wanted: readonly NearRow[], all: readonly NearRow[]): void {

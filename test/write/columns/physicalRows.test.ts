@@ -7,13 +7,9 @@ import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalFieldOf } from "../../../src/arrow/types/logicalTypes.js";
 import { physicalRows } from "../../../src/write/columns/physicalRows.js";
-import { fieldOf } from "../../support/arrowColumns.js";
+import { fieldOf, mapOf } from "../../support/arrowColumns.js";
 
 const members = [fieldOf("a", new arrow.Int32(), false), fieldOf("b", new arrow.Utf8())];
-const entry = new arrow.Struct([
-  fieldOf("key", new arrow.Utf8(), false),
-  fieldOf("value", new arrow.Int32()),
-]);
 const texts = Array.from({ length: 128 }, (_, row) => `text ${row}`);
 /** By type: values of each row. */
 const TYPES: [arrow.DataType, (row: number) => unknown][] = [
@@ -26,7 +22,7 @@ const TYPES: [arrow.DataType, (row: number) => unknown][] = [
   [new arrow.List(fieldOf("item", new arrow.Int32(), false)), (row) => Array(row % 3).fill(row)],
   [new arrow.Struct(members), (row) => ({ a: row, b: row % 2 === 0 ? null : "b" })],
   [
-    new arrow.Map_(fieldOf("entries", entry, false) as ConstructorParameters<typeof arrow.Map_>[0]),
+    mapOf(new arrow.Utf8(), new arrow.Int32()),
     (row) => new Map(Array.from({ length: row % 3 }, (_, key) => [`${key}`, row])),
   ],
 ];

@@ -188,13 +188,8 @@ describe("a graph", () => {
     let hits = 0;
     for (let query = 0; query < 100; query++) {
       const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
-      const nearestRows = await searchGraph({
-        graph,
-        measure: measureBy(distanceOf),
-        beam: 50,
-        accepts: () => true,
-        fail,
-      });
+      const measure = measureBy(distanceOf);
+      const nearestRows = await searchGraph({ graph, measure, beam: 50, accepts: () => true, fail });
       const wanted = new Set(nearest(distanceOf, () => true));
       hits +=
         nearestRows === null
@@ -303,13 +298,8 @@ describe("a graph", () => {
     let hits = 0;
     for (let query = 0; query < 100; query++) {
       const distanceOf = squaresTo(Array.from({ length: 8 }, () => next() * 4 - 2));
-      const nearestRows = await searchGraph({
-        graph,
-        measure: measureBy(distanceOf),
-        beam: 1,
-        accepts: () => true,
-        fail,
-      });
+      const measure = measureBy(distanceOf);
+      const nearestRows = await searchGraph({ graph, measure, beam: 1, accepts: () => true, fail });
       // With a beam of one, a search ends at a local minimum.
       const row = nearestRows?.rows[0] ?? 0;
       const range = { start: 0, end: 0 };
