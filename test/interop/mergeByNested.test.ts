@@ -1,6 +1,5 @@
-import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";
-import { connect } from "tiltyard-reference/session.js";
+import { connect, arrow as theirs } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
 import { fieldOf, int32s } from "../support/arrowColumns.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
@@ -55,10 +54,6 @@ const POOLS: Readonly<Record<string, readonly [arrow.DataType, readonly unknown[
     [null, [1, 2], [2, 1], [0, 0], [-0, 0], [Number.NaN, 1]],
   ],
 };
-
-const theirs = createRequire(createRequire(import.meta.url).resolve("tiltyard-reference/session.js"))(
-  "apache-arrow",
-);
 
 const root = sharedDirectory();
 const namespace = sharedNamespace({ root });

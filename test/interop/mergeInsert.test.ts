@@ -1,9 +1,9 @@
 /** Generated merges leave the same rows and counts in both engines, or both refuse. */
 
-import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { NamespaceError } from "tiltyard";
+import { arrow as theirs } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { columnsOf, fieldOf, int32s } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
@@ -141,10 +141,6 @@ async function byUs(
     throw error;
   }
 }
-
-const theirs = createRequire(createRequire(import.meta.url).resolve("tiltyard-reference/session.js"))(
-  "apache-arrow",
-);
 
 async function byThem(
   name: string,

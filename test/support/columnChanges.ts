@@ -129,63 +129,54 @@ export class Side {
   }
 
   async byUs(change: Change): Promise<number> {
-    const { request: target } = this;
+    return (await this.#changeByUs(change)).version;
+  }
+
+  async byThem(change: Change): Promise<number> {
+    return (await this.#changeByThem(change)).version;
+  }
+
+  #changeByUs(change: Change): Promise<{ readonly version: number }> {
+    const { namespace, request: target } = this;
     if ("add" in change) {
       const newColumns: Added = Object.entries(change.add).map(([name, expression]) => ({
         name,
         expression,
       }));
-      return (await this.namespace.alterTableAddColumns({ ...target, newColumns })).version;
+      return namespace.alterTableAddColumns({ ...target, newColumns });
     }
     if ("addNull" in change) {
       const newColumns = change.addNull.map((name) => ({ name, dataType: NULL_COLUMNS[name].json as never }));
-      return (await this.namespace.alterTableAddColumns({ ...target, newColumns })).version;
+      return namespace.alterTableAddColumns({ ...target, newColumns });
     }
-    if ("alter" in change) {
-      return (await this.namespace.alterTableAlterColumns({ ...target, alterations: change.alter })).version;
-    }
-    if ("drop" in change)
-      return (await this.namespace.alterTableDropColumns({ ...target, columns: change.drop })).version;
-    if ("metadata" in change) {
-      return (await this.namespace.updateFieldMetadata({ ...target, updates: change.metadata })).version;
-    }
-    if ("append" in change) return (await this.namespace.insertIntoTable(target, change.append)).version;
-    if ("overwrite" in change) {
-      return (await this.namespace.insertIntoTable({ ...target, mode: "overwrite" }, change.overwrite))
-        .version;
-    }
-    if ("restore" in change) {
-      return (await this.namespace.restoreTable({ ...target, version: change.restore })).version;
-    }
-    return this.byThem(change);
+    if ("alter" in change) return namespace.alterTableAlterColumns({ ...target, alterations: change.alter });
+    if ("drop" in change) return namespace.alterTableDropColumns({ ...target, columns: change.drop });
+    if ("metadata" in change) return namespace.updateFieldMetadata({ ...target, updates: change.metadata });
+    if ("append" in change) return namespace.insertIntoTable(target, change.append);
+    if ("overwrite" in change)
+      return namespace.insertIntoTable({ ...target, mode: "overwrite" }, change.overwrite);
+    if ("restore" in change) return namespace.restoreTable({ ...target, version: change.restore });
+    return this.#changeByThem(change);
   }
 
-  async byThem(change: Change): Promise<number> {
+  #changeByThem(change: Change): Promise<{ readonly version: number }> {
     const { root, name } = this;
     const options = this.#options;
-    if ("add" in change) return (await reference.addColumns(root, name, change.add, options)).version;
+    if ("add" in change) return reference.addColumns(root, name, change.add, options);
     if ("addNull" in change) {
       const fields = change.addNull.map((column) => fieldOf(column, NULL_COLUMNS[column].type));
       const schema = arrow.tableToIPC(new arrow.Table(new arrow.Schema(fields)));
-      return (await reference.addNullColumns(root, name, schema, options)).version;
+      return reference.addNullColumns(root, name, schema, options);
     }
-    if ("alter" in change)
-      return (await reference.alterColumns(root, name, change.alter as never, options)).version;
-    if ("drop" in change) return (await reference.dropColumns(root, name, [...change.drop], options)).version;
-    if ("metadata" in change) {
-      return (await reference.updateFieldMetadata(root, name, [...change.metadata], options)).version;
-    }
-    if ("append" in change) {
-      return (await reference.appendTable(root, name, arrow.tableToIPC(change.append), options)).version;
-    }
-    if ("overwrite" in change) {
-      return (await reference.overwriteTable(root, name, arrow.tableToIPC(change.overwrite), options))
-        .version;
-    }
-    if ("restore" in change) {
-      return (await reference.restoreTable(root, name, change.restore, options)).version;
-    }
-    return (await reference.deleteRows(root, name, change.delete, options)).version;
+    if ("alter" in change) return reference.alterColumns(root, name, change.alter as never, options);
+    if ("drop" in change) return reference.dropColumns(root, name, [...change.drop], options);
+    if ("metadata" in change) return reference.updateFieldMetadata(root, name, [...change.metadata], options);
+    if ("append" in change)
+      return reference.appendTable(root, name, arrow.tableToIPC(change.append), options);
+    if ("overwrite" in change)
+      return reference.overwriteTable(root, name, arrow.tableToIPC(change.overwrite), options);
+    if ("restore" in change) return reference.restoreTable(root, name, change.restore, options);
+    return reference.deleteRows(root, name, change.delete, options);
   }
 
   readByUs = (version?: number): Promise<arrow.Table> =>

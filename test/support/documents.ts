@@ -20,10 +20,7 @@ export interface Program {
   /** The page and the first line. */
   readonly name: string;
   readonly text: string;
-  /**
-   * Expected output: one line per comment after `console.log(…);`, or several with `
-   * ` in between.
-   */
+  /** Expected output: one line per comment after `console.log(…);`, or several with ` | ` in between. */
   readonly output: readonly string[];
 }
 

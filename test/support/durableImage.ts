@@ -112,8 +112,7 @@ export class DurableImage {
 
   /**
    * Turns the tree into the state after a power cut, without the unsynced changes of names for which
-   * `survives`
-   * is false.
+   * `survives` is false.
    */
   restore(survives: (anyPath: string) => boolean): void {
     fs.rmSync(this.#root, { recursive: true, force: true });

@@ -1,7 +1,6 @@
 /**
  * Scales long tests. `npm test` does a quarter of a test's usual effort, `npm run soak` `SOAK_SCALE` times
- * it.
- * A test's own variable (`CRASH_STRIDE=1`) overrides both.
+ * it. A test's own variable (`CRASH_STRIDE=1`) overrides both.
  */
 
 const SCALE = Number(process.env.SOAK_SCALE ?? 0.25);

@@ -1,7 +1,6 @@
 /**
  * The class over HTTP, for its suites: each instance asks a server of its own over a socket. It converts
- * names
- * itself, to test the handler's conversion. Calls without a route go to the engine in the server.
+ * names itself, to test the handler's conversion. Calls without a route go to the engine in the server.
  */
 
 import * as arrow from "apache-arrow";

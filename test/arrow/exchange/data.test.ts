@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -8,14 +7,11 @@ import { columnFromData, dataFromColumn, type ForeignData } from "../../../src/a
 import { adoptSchema, adoptType } from "../../../src/arrow/types/foreignTypes.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { InvalidInputError } from "../../../src/errors.js";
+import { arrow18 } from "../../support/arrow18.js";
 import { fieldOf, int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { allTypesSpec, makeTable, NULL_PATTERNS } from "../../support/generators.js";
 import { columnArbitrary, columnOf, columnValues, slicedData, valuesOf } from "../columns.js";
-
-const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
-  "apache-arrow",
-) as typeof import("apache-arrow");
 
 describe("columnFromData and dataFromColumn", () => {
   it("agree with apache-arrow on every type and slice", () => {

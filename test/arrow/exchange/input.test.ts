@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
@@ -8,14 +7,11 @@ import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { openInput } from "../../../src/arrow/exchange/input.js";
 import { readIpc } from "../../../src/arrow/exchange/ipc.js";
 import { InvalidInputError, NamespaceError, UnsupportedError } from "../../../src/errors.js";
+import { arrow18 } from "../../support/arrow18.js";
 import { fieldOf, float64s, int32s, utf8s } from "../../support/arrowColumns.js";
 import { compareTables } from "../../support/compareTables.js";
 import { ENCODERS, writeCompressed } from "../../support/compressedIpc.js";
 import { allTypesSpec, makeIpc, makeTable } from "../../support/generators.js";
-
-const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
-  "apache-arrow",
-) as typeof import("apache-arrow");
 
 async function readAll(data: unknown, signal?: AbortSignal): Promise<arrow.Table> {
   const input = await openInput(data, signal);

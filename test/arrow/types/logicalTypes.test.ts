@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import * as arrow from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { adoptSchema, adoptType } from "../../../src/arrow/types/foreignTypes.js";
@@ -13,13 +12,10 @@ import { schemaToJson } from "../../../src/arrow/types/schemaJson.js";
 import { formatType, parseType } from "../../../src/arrow/types/type.js";
 import { type ForeignType, valueTypeOf } from "../../../src/arrow/types/typeParameters.js";
 import { InvalidInputError, UnsupportedError } from "../../../src/errors.js";
+import { arrow18 } from "../../support/arrow18.js";
 import { fieldOf } from "../../support/arrowColumns.js";
 import { compareSchemas } from "../../support/compareTables.js";
 import { TYPES } from "../../support/generators.js";
-
-const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
-  "apache-arrow",
-) as typeof import("apache-arrow");
 
 const textOf = (type: arrow.DataType) => formatType(logicalTypeOf(type, "c"));
 const fromText = (text: string, path: string, children?: arrow.Field[]) =>
