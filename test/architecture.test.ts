@@ -291,32 +291,32 @@ function folders(
   follow: (entry: Import) => boolean,
 ): Map<string, SourceFile> {
   const imports = new Map<string, Import[]>();
-  for (const { path, imports: own } of sources.values()) {
+  for (const { path, imports: imported } of sources.values()) {
     const from = folderOf(path);
     const others = imports.get(from) ?? [];
     imports.set(from, others);
-    for (const entry of own) {
+    for (const entry of imported) {
       if (entry.target === null || !follow(entry)) continue;
       const target = folderOf(entry.target);
       if (target !== from) others.push({ ...entry, target });
     }
   }
   return new Map(
-    [...imports].map(([path, own]) => [
+    [...imports].map(([path, imported]) => [
       path,
-      { path, imports: own, reExports: false, ownStatements: true, exports: [] },
+      { path, imports: imported, reExports: false, ownStatements: true, exports: [] },
     ]),
   );
 }
 
 /** Groups of files that reach each other, each as a sorted list. `follow` says which imports count. */
 function cycles(sources: Map<string, SourceFile>, follow: (entry: Import) => boolean): string[][] {
-  const reach = new Map<string, Set<string>>();
-  for (const path of sources.keys()) reach.set(path, reachableFrom([path], sources, follow, false));
+  const reachable = new Map<string, Set<string>>();
+  for (const path of sources.keys()) reachable.set(path, reachableFrom([path], sources, follow, false));
   const groups = new Set<string>();
-  for (const [path, reached] of reach) {
+  for (const [path, reached] of reachable) {
     if (!reached.has(path)) continue;
-    const group = [...reached].filter((other) => reach.get(other)?.has(path));
+    const group = [...reached].filter((member) => reachable.get(member)?.has(path));
     groups.add(group.sort().join(" "));
   }
   return [...groups].map((group) => group.split(" "));
@@ -371,7 +371,7 @@ describe("architecture", () => {
   it("has no arrow upwards in the table itself, but for the class and its handle", () => {
     const order = Object.keys(ARROWS);
     const upward = order.flatMap((part, i) =>
-      ARROWS[part].filter((other) => order.indexOf(other) >= i).map((other) => `${part} -> ${other}`),
+      ARROWS[part].filter((target) => order.indexOf(target) >= i).map((target) => `${part} -> ${target}`),
     );
     expect(upward).toEqual(["TableHandle -> DirectoryNamespace"]);
   });
@@ -396,7 +396,7 @@ describe("architecture", () => {
       ),
     );
     const idle = Object.entries(ARROWS).flatMap(([part, others]) =>
-      others.map((other) => `${part} -> ${other}`).filter((arrow) => !used.has(arrow)),
+      others.map((target) => `${part} -> ${target}`).filter((arrow) => !used.has(arrow)),
     );
     expect(idle).toEqual([]);
   });

@@ -138,7 +138,7 @@ describe("the package", () => {
     const directory = join(CHECKOUT, "dist", "esm");
     const map = new SourceMap(JSON.parse(await readFile(join(directory, "engine.js.map"), "utf8")));
     const lines = (await readFile(join(directory, "engine.js"), "utf8")).split("\n");
-    let found = 0;
+    let count = 0;
     for (const [line, text] of lines.entries()) {
       const [declared] = /(?<=\bfunction )[a-z]\w*(?=\(.*\{$)/i.exec(text) ?? [];
       if (declared === undefined) continue;
@@ -147,9 +147,9 @@ describe("the package", () => {
       const source = await readFile(resolve(directory, entry.originalSource), "utf8");
       // The bundler renames what has a name twice.
       expect(source.split("\n")[entry.originalLine]).toContain(declared.replace(/\$\d+$/, ""));
-      found++;
+      count++;
     }
-    expect(found).toBeGreaterThan(1000);
+    expect(count).toBeGreaterThan(1000);
   });
 
   it("takes no more than 30 MB with all that it depends on", async () => {

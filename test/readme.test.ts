@@ -29,10 +29,10 @@ it("has ways into frameworks that work as printed", async () => {
   await using ns = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   const handler = createRestHandler(ns, { auth: { anonymous: true }, basePath: "/lance" });
   const [expressApp, fastify, hono] = [express(), createFastify(), new Hono()];
-  const run = (snippet: string, given: object) =>
+  const run = (snippet: string, context: object) =>
     runInThisContext(`(({ app, fastify, toNodeListener, handler }) => { //${snippet} })`)({
       ...{ toNodeListener, handler },
-      ...given,
+      ...context,
     });
   run(snippets[0], { app: expressApp });
   // What comes after is in nobody's way.
@@ -42,11 +42,13 @@ it("has ways into frameworks that work as printed", async () => {
   await fastify.ready();
   const servers = [createServer(expressApp), fastify.server, createAdaptorServer(hono) as Server];
   for (const [index, server] of servers.entries()) {
-    const at = { url: await listen(server) };
+    const api = { url: await listen(server) };
     const table = `/lance/v1/table/t${index}`;
-    expect((await post(at, `${table}/declare`, {})).status).toBe(200);
-    expect((await post(at, `${table}/insert`, rowsOf(1, 2))).json).toMatchObject({ num_inserted_rows: 2 });
-    expect((await post(at, `${table}/count_rows`, {})).json).toBe(2);
+    expect((await post(api, `${table}/declare`, {})).status).toBe(200);
+    expect((await post(api, `${table}/insert`, rowsOf(1, 2))).json).toMatchObject({
+      num_inserted_rows: 2,
+    });
+    expect((await post(api, `${table}/count_rows`, {})).json).toBe(2);
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   }

@@ -1,6 +1,6 @@
 /**
- * The property tests of `npm test` with more runs and cases, and the tests that install much from npm. It takes
- * half an hour on two cores. `SOAK_SCALE=100 npm run soak` runs nearly all cases, and takes a night.
+ * The property tests of `npm test` with more runs and cases, and the tests that install much from npm. They
+ * take half an hour on two cores. `SOAK_SCALE=100 npm run soak` runs nearly all cases, and takes a night.
  */
 import { defineConfig, mergeConfig } from "vitest/config";
 import { settings } from "../vitest.config.ts";

@@ -38,7 +38,6 @@ export const rowsOf = (...values: number[]): Uint8Array =>
   tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }));
 
 const OVERTAKEN = ["ConcurrentModification"];
-/** Id of the table with stable row ids. */
 const STABLE = ["n", "t"];
 const BATCHED = [["b"], ["n", "b"]] as const;
 

@@ -117,8 +117,8 @@ function describeDirectory(pair: FramePair): void {
       await makeSampleTable(pair.namespace, "vectors");
       const vector = [1, 0, 0, 0.5, 0, 0, 0, 0];
       const nearest = await pair.python.call("nearest", pathOf(pair, "vectors"), "vector", vector, 8);
-      const found = await pair.namespace.table(["vectors"]).search({ vector, limit: 8 }).toArrow();
-      expect(nearest).toEqual(found.toArray().map(({ id }) => Number(id)));
+      const matches = await pair.namespace.table(["vectors"]).search({ vector, limit: 8 }).toArrow();
+      expect(nearest).toEqual(matches.toArray().map(({ id }) => Number(id)));
     });
   });
 }

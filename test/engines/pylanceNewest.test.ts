@@ -78,7 +78,7 @@ describe(`pylance ${NEWEST}`, () => {
           const nearest = present(step).sort(
             (one, two) => distance(vectorOf(one), vector) - distance(vectorOf(two), vector),
           );
-          const found = await pair.namespace
+          const matches = await pair.namespace
             .table([name])
             .search({
               vector,
@@ -90,7 +90,7 @@ describe(`pylance ${NEWEST}`, () => {
               columns: ["id"],
             })
             .toArrow();
-          expect(sortedIdsOf(found), `step ${step}`).toEqual(
+          expect(sortedIdsOf(matches), `step ${step}`).toEqual(
             nearest.slice(0, 10).sort((one, two) => one - two),
           );
         }
@@ -120,7 +120,7 @@ describe(`pylance ${NEWEST}`, () => {
         const wanted = present(step).filter((id) =>
           "base_tokenizer" in options ? true : textOf(id).split(" ").includes(word),
         );
-        const found = await pair.namespace
+        const matches = await pair.namespace
           .table([name])
           .search({
             fullTextQuery: { stringQuery: { query: word, columns: ["s"] } },
@@ -128,7 +128,7 @@ describe(`pylance ${NEWEST}`, () => {
             columns: ["id"],
           })
           .toArrow();
-        expect(sortedIdsOf(found), `step ${step}, ${word}`).toEqual(wanted);
+        expect(sortedIdsOf(matches), `step ${step}, ${word}`).toEqual(wanted);
       }
     }
     await pair.there("validate", name);

@@ -87,10 +87,10 @@ describe.each([true, false])("REST from Python, managed versions: %s", (managedV
       });
       // LanceDB sends its query object as printed text; see below.
       if (kind !== "pushdown") {
-        const found = await search(id, { text: "4" });
+        const matches = await search(id, { text: "4" });
         const foundHere = await table.search({ text: "4", limit: ROWS }).toArrow();
-        expect(found.numRows).toBeGreaterThan(10);
-        expect(sortedIdsOf(found)).toEqual(sortedIdsOf(foundHere));
+        expect(matches.numRows).toBeGreaterThan(10);
+        expect(sortedIdsOf(matches)).toEqual(sortedIdsOf(foundHere));
         const both = await search(id, { vector: VECTOR, text: "row41", limit: 5 });
         const bothHere = await table.search({ vector: VECTOR, text: "row41", limit: 5 }).toArrow();
         expect(sortedIdsOf(both)).toEqual(sortedIdsOf(bothHere));
@@ -244,7 +244,7 @@ describe("LanceDB 0.40 (pushdown) with Lance's own REST server", () => {
     await python.call("connect_lancedb", "pushdown", `http://127.0.0.1:${port}`, null);
     await python.call("create_table", ["t"], rowsFrom(0));
     await python.call("create_indexes", ["t"]);
-    const found = await python.call<ArrowTable>("search", ["t"], { text: "4", columns: ["id", "s"] });
-    expect(Array.from(found.getChild("s") ?? [], String)).toContain("text 1 row1");
+    const matches = await python.call<ArrowTable>("search", ["t"], { text: "4", columns: ["id", "s"] });
+    expect(Array.from(matches.getChild("s") ?? [], String)).toContain("text 1 row1");
   });
 });

@@ -151,9 +151,9 @@ describe.each([true, false])("pylance 14, client of the namespace spec, managed 
       num_unindexed_rows: 0,
     });
     const text = { string_query: { query: "4", columns: ["s"] } };
-    const found = await call<ArrowTable>("query_table", { id, k: ROWS, vector: {}, full_text_query: text });
+    const matches = await call<ArrowTable>("query_table", { id, k: ROWS, vector: {}, full_text_query: text });
     const here = await pair.namespace.table(id).search({ text: "4", limit: ROWS }).toArrow();
-    expect(sortedIdsOf(found)).toEqual(sortedIdsOf(here));
+    expect(sortedIdsOf(matches)).toEqual(sortedIdsOf(here));
     expect(await call("get_table_stats", { id })).toMatchObject({ num_rows: ROWS, num_indices: 3 });
     await call("drop_table_index", { id, index_name: "s_idx" });
     await refused("drop_table_index", { id, index_name: "s_idx" }, "TableIndexNotFoundError");

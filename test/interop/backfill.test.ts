@@ -15,7 +15,7 @@ import {
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { fieldOf, int32s, utf8s } from "../support/arrowColumns.js";
-import { deferred } from "../support/deferred.js";
+import { withResolvers } from "../support/deferred.js";
 import { reference } from "../support/reference.js";
 import { createParts, freshStage } from "../support/stage.js";
 
@@ -42,11 +42,11 @@ function doubling(change: Partial<Record<string, unknown>> = {}) {
     inputs: ["n"],
     output: new Int64(),
     batch: (columns: Record<string, Iterable<number>>, { rowCount }: { rowCount: number }) => {
-      const given = [...columns.n];
-      expect(given.length).toBe(rowCount);
-      seen.push(...given);
+      const numbers = [...columns.n];
+      expect(numbers.length).toBe(rowCount);
+      seen.push(...numbers);
       batches.push(rowCount);
-      return given.map((n) => BigInt(n) * 2n);
+      return numbers.map((n) => BigInt(n) * 2n);
     },
     ...change,
   } as unknown as UserFunction;
@@ -296,8 +296,8 @@ describe("a backfill that can't be", () => {
     await refused({ minCheckpointSize: 9, maxCheckpointSize: 8 }, InvalidInputError, /minCheckpointSize/);
     await refused({ batchCheckpointFlushIntervalSeconds: -1 }, InvalidInputError, /FlushInterval/);
     await refused({ cluster: 5 }, InvalidInputError, /cluster/);
-    const other = open({});
-    await expect(other.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
+    const second = open({});
+    await expect(second.alterTableBackfillColumns({ ...ID, column: "d" })).rejects.toThrow(
       /no function double; none/,
     );
     const newer = open(doubling({ version: "2" }).functions);
@@ -367,22 +367,22 @@ describe("a backfill that can't be", () => {
     ["too few values", () => [1n], /1 values were returned for/],
     [
       "words for numbers",
-      (given: number[]) => given.map((number) => `no ${number}`),
+      (numbers: number[]) => numbers.map((number) => `no ${number}`),
       /^function double, fragment 0, row 0, result: the text "no 0"/,
     ],
-    ["a vector of another type", (given: number[]) => int32s(given), /int32.*int64/],
+    ["a vector of another type", (numbers: number[]) => int32s(numbers), /int32.*int64/],
     ["nothing", () => undefined, /undefined/],
-    ["a null", (given: number[]) => given.map(() => null), /null was returned/],
+    ["a null", (numbers: number[]) => numbers.map(() => null), /null was returned/],
     [
       "too many in a typed array",
-      (given: number[]) => new BigInt64Array(given.length + 1),
+      (numbers: number[]) => new BigInt64Array(numbers.length + 1),
       /values were returned/,
     ],
-    ["another typed array", (given: number[]) => Float64Array.from(given, () => 0.5), /0.5/],
+    ["another typed array", (numbers: number[]) => Float64Array.from(numbers, () => 0.5), /0.5/],
   ] as const)("of a function that returns %s fails and shows nothing", async (_, result, message) => {
     const { functions } = doubling({
       nullable: false,
-      batch: ({ n }: { n: Iterable<number> }) => (result as (given: number[]) => unknown)([...n]),
+      batch: ({ n }: { n: Iterable<number> }) => (result as (numbers: number[]) => unknown)([...n]),
     });
     const ns = open(functions);
     await makeTable(ns, 2);
@@ -414,24 +414,24 @@ describe("a backfill that can't be", () => {
 describe("while a backfill runs", () => {
   function during(work: (ns: DirectoryNamespace) => Promise<unknown>) {
     const seen: number[] = [];
-    let other: Promise<unknown> | null = null;
+    let rivalJob: Promise<unknown> | null = null;
     const double: UserFunction = {
       ...{ version: "1", inputs: ["n"], output: new Int64() },
       batch: async ({ n }) => {
-        const given = [...n] as number[];
-        seen.push(...given);
-        other ??= work(open({}));
-        await other;
-        return given.map((each) => BigInt(each) * 2n);
+        const numbers = [...n] as number[];
+        seen.push(...numbers);
+        rivalJob ??= work(open({}));
+        await rivalJob;
+        return numbers.map((each) => BigInt(each) * 2n);
       },
     };
     return { functions: { double }, seen };
   }
 
   it("rows are appended and deleted, and no value is computed twice for it", async () => {
-    const { functions, seen } = during(async (other) => {
-      await other.insertIntoTable(ID, rows(1000, 10));
-      await other.deleteFromTable({ ...ID, predicate: "n % 2 = 1" });
+    const { functions, seen } = during(async (rival) => {
+      await rival.insertIntoTable(ID, rows(1000, 10));
+      await rival.deleteFromTable({ ...ID, predicate: "n % 2 = 1" });
       await reference.deleteRows(stage.root, "t", "n % 10 = 4");
     });
     const ns = open(functions);
@@ -445,7 +445,7 @@ describe("while a backfill runs", () => {
   });
 
   it("a compaction makes its fragments be done again", async () => {
-    const { functions } = during((other) => other.optimizeTable(ID));
+    const { functions } = during((rival) => rival.optimizeTable(ID));
     const ns = open(functions);
     await makeTable(ns);
     await declare(ns);
@@ -456,10 +456,10 @@ describe("while a backfill runs", () => {
   });
 
   it("a cast of an input by the reference, and columns that come and go, are seen", async () => {
-    const { functions } = during(async (other) => {
+    const { functions } = during(async (rival) => {
       await reference.alterColumns(stage.root, "t", [{ path: "n", dataType: { type: "int64" } }]);
-      await other.alterTableAddColumns({ ...ID, newColumns: [{ name: "x", expression: "n + 1" }] });
-      await other.alterTableDropColumns({ ...ID, columns: ["s"] });
+      await rival.alterTableAddColumns({ ...ID, newColumns: [{ name: "x", expression: "n + 1" }] });
+      await rival.alterTableDropColumns({ ...ID, columns: ["s"] });
     });
     const ns = open(functions);
     await makeTable(ns);
@@ -474,7 +474,7 @@ describe("while a backfill runs", () => {
 
   it("a cancel ends it, aborts the call, and leaves the table whole", async () => {
     let aborted = false;
-    const { promise: isCalled, resolve: called } = deferred();
+    const { promise: isCalled, resolve: called } = withResolvers();
     const double: UserFunction = {
       ...{ version: "1", inputs: ["n"], output: new Int64() },
       batch: (_, { signal }) =>

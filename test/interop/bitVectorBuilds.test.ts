@@ -7,7 +7,14 @@ import { expect, it } from "vitest";
 import { openBothEngines } from "../support/bothEngines.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
-import { type Found, nearestOf, randomNumbers, type TestRow, vectorTable } from "../support/vectorTables.js";
+import {
+  type Found,
+  nearestOf,
+  randomNumbers,
+  searchRows,
+  type TestRow,
+  vectorTable,
+} from "../support/vectorTables.js";
 
 const DIMENSION = 12;
 const ROWS = 2000;
@@ -43,7 +50,7 @@ const here =
   (id: string[]): Search =>
   async (query, nprobes) => {
     const request = { id, vector: Uint8Array.from(query), k: NEAREST, nprobes };
-    return (await (await namespace.queryTable(request)).toArray()) as unknown as Found[];
+    return await searchRows(namespace, request);
   };
 const there =
   (table: Table): Search =>
@@ -59,15 +66,15 @@ const there =
 
 /** Part of the nearest rows that a search finds; rows at equal distances count as equal. */
 async function recallOf(search: Search, rows: readonly TestRow[], nprobes: number): Promise<number> {
-  let found = 0;
+  let hits = 0;
   for (const query of queriesOf().filter(({ length }) => length === DIMENSION)) {
     const near = new Map(nearestOf("hamming", rows, query).map(({ id, distance }) => [id, distance]));
     const farthest = [...near.values()][NEAREST - 1];
-    const own = await search(query, nprobes);
-    for (const row of own) expect(row._distance).toBe(near.get(row.id));
-    found += own.filter(({ _distance }) => _distance <= farthest).length;
+    const matches = await search(query, nprobes);
+    for (const row of matches) expect(row._distance).toBe(near.get(row.id));
+    hits += matches.filter(({ _distance }) => _distance <= farthest).length;
   }
-  return found / queriesOf().filter(({ length }) => length === DIMENSION).length / NEAREST;
+  return hits / queriesOf().filter(({ length }) => length === DIMENSION).length / NEAREST;
 }
 
 it("the reference finds by ours what it finds by its own", async () => {
@@ -105,7 +112,7 @@ it.each([true, false])("are kept right by both while rows come, go and move (our
     const more = clusteredRows(100, 10 + round, 10_000 * (1 + round));
     await namespace.insertIntoTable({ id }, streamOf(more));
     await table.delete(`id % 7 = ${round}`);
-    rows = [...rows, ...more].filter(({ id: own }) => own % 7 !== round);
+    rows = [...rows, ...more].filter(({ id: rowId }) => rowId % 7 !== round);
     expect(await recallOf(here(id), rows, 8)).toBe(1);
     await bringUpToDate();
     expect(await table.indexStats("v_idx")).toMatchObject({ distanceType: "hamming", numUnindexedRows: 0 });

@@ -69,10 +69,10 @@ async function describedValues(
   };
   const rows = arrow.tableFromIPC(await reference.readTable(root, name)).toArray();
   const values = rows.map((row) => {
-    const found = pick(row) as Description | null | Iterable<Description | null>;
-    return found !== null && Symbol.iterator in found && !("position" in found)
-      ? [...found].map(bytesOf)
-      : bytesOf(found as Description | null);
+    const picked = pick(row) as Description | null | Iterable<Description | null>;
+    return picked !== null && Symbol.iterator in picked && !("position" in picked)
+      ? [...picked].map(bytesOf)
+      : bytesOf(picked as Description | null);
   });
   return hex(values);
 }
@@ -228,8 +228,8 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
 
 it("are refused by version 2.2, here as there", async () => {
   const table = tableOf(blobs(3));
-  await using other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
-  await expect(other.createTable({ id: ["v22"] }, table)).rejects.toThrow(UnsupportedError);
+  await using newNamespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
+  await expect(newNamespace.createTable({ id: ["v22"] }, table)).rejects.toThrow(UnsupportedError);
   await expect(reference.createTable(root, "v22", arrow.tableToIPC(table))).rejects.toThrow(/[Ll]egacy blob/);
-  expect(await other.table(["v22"]).exists()).toBe(false);
+  expect(await newNamespace.table(["v22"]).exists()).toBe(false);
 });

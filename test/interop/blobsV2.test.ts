@@ -555,9 +555,9 @@ describe("is refused, and nothing is left:", () => {
   });
 
   it.each(["2.0", "2.1"] as const)("files of version %s", async (dataStorageVersion) => {
-    await using other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
+    await using newNamespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
     const name = freshName();
-    await expect(other.createTable({ id: [name] }, tableOf([3]))).rejects.toThrow(/version 2\.2/);
-    expect(await other.table([name]).exists()).toBe(false);
+    await expect(newNamespace.createTable({ id: [name] }, tableOf([3]))).rejects.toThrow(/version 2\.2/);
+    expect(await newNamespace.table([name]).exists()).toBe(false);
   });
 });

@@ -174,30 +174,30 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     expect(theirs.metadata).toMatchObject({ owner: "us" });
     expect((await ns.describeTable(target)).metadata).toMatchObject({ owner: "us" });
 
-    for (const other of [undefined, "dev/sub"]) {
-      expect((await reference.schemaJson(root, "t", { branch: other })).metadata).toEqual({});
-      const there = tableFromIPC(await reference.readTable(root, "t", { branch: other }));
+    for (const unchanged of [undefined, "dev/sub"]) {
+      expect((await reference.schemaJson(root, "t", { branch: unchanged })).metadata).toEqual({});
+      const there = tableFromIPC(await reference.readTable(root, "t", { branch: unchanged }));
       expect(there.schema.fields.map(({ name }) => name)).toEqual(["v"]);
-      expect(valuesOf(there)).toEqual(other === undefined ? [1, 3, 4] : [1, 3, 4, 10, 11, 20]);
+      expect(valuesOf(there)).toEqual(unchanged === undefined ? [1, 3, 4] : [1, 3, 4, 10, 11, 20]);
     }
     await ns.close();
   });
 
   it("versions come in batches, and old ones go, on that branch alone", async ({ root }) => {
     const ns = await layDown(root, maker);
-    const place = (branch: string) => join(root, "t.lance", "tree", ...branch.split("/"));
+    const directoryOf = (branch: string) => join(root, "t.lance", "tree", ...branch.split("/"));
     const entryOf = async (branch: string, version: number) => ({
       id,
       branch,
       version,
-      manifestPath: await stageDoubled(place(branch), version),
+      manifestPath: await stageDoubled(directoryOf(branch), version),
     });
     const { versions } = await ns.batchCreateTableVersions({
       entries: [await entryOf("dev", 6), await entryOf("dev/sub", 6)],
     });
     expect(versions.map(({ manifestPath }) => dirname(dirname(manifestPath)))).toEqual([
-      place("dev"),
-      place("dev/sub"),
+      directoryOf("dev"),
+      directoryOf("dev/sub"),
     ]);
     await ns.batchCommitTables({ operations: [{ createTableVersion: await entryOf("dev", 7) }] });
     const physical = [1, 2, 3, 4, 10, 11];
@@ -205,10 +205,10 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     const fourfold = [...doubled, ...physical, ...physical];
     const expectBoth = async (
       expected: number[],
-      at: { branch?: string; version?: number; tag?: string },
+      target: { branch?: string; version?: number; tag?: string },
     ) => {
-      expect(valuesOf(await ns.table(id, at).scan().toArrow())).toEqual(expected);
-      expect(valuesOf(tableFromIPC(await reference.readTable(root, "t", at)))).toEqual(expected);
+      expect(valuesOf(await ns.table(id, target).scan().toArrow())).toEqual(expected);
+      expect(valuesOf(tableFromIPC(await reference.readTable(root, "t", target)))).toEqual(expected);
     };
     await expectBoth(fourfold, { branch: "dev" });
     await expectBoth([1, 3, 4, 10, 11, 20, ...physical, 20], { branch: "dev/sub" });
@@ -230,22 +230,22 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     const ns = await layDown(root, maker);
     if (maker === "us") await ns.createTableTag({ id, tag: "here", branch: "dev", version: 4 });
     else await reference.createTag(root, "t", "here", 4, { branch: "dev" });
-    const at = ns.table(id, { tag: "here" });
+    const tagged = ns.table(id, { tag: "here" });
     const rows = [1, 3, 4, 10, 11];
-    expect(await at.exists()).toBe(true);
-    expect(await at.version()).toBe(4);
-    expect(valuesOf(await at.scan().toArrow())).toEqual(rows);
-    expect(valuesOf(await at.take([4, 0]))).toEqual([11, 1]);
-    expect(await at.countRows()).toBe(5);
-    expect(await at.stats()).toEqual(await reference.tableStats(root, "t", { tag: "here" }));
-    expect((await at.versions()).map(({ version }) => version)).toEqual([3, 4, 5]);
-    expect(Object.keys(await at.branches())).toEqual(["dev", "dev/sub"]);
-    expect(await at.tags()).toMatchObject({ here: { branch: "dev", version: 4 } });
+    expect(await tagged.exists()).toBe(true);
+    expect(await tagged.version()).toBe(4);
+    expect(valuesOf(await tagged.scan().toArrow())).toEqual(rows);
+    expect(valuesOf(await tagged.take([4, 0]))).toEqual([11, 1]);
+    expect(await tagged.countRows()).toBe(5);
+    expect(await tagged.stats()).toEqual(await reference.tableStats(root, "t", { tag: "here" }));
+    expect((await tagged.versions()).map(({ version }) => version)).toEqual([3, 4, 5]);
+    expect(Object.keys(await tagged.branches())).toEqual(["dev", "dev/sub"]);
+    expect(await tagged.tags()).toMatchObject({ here: { branch: "dev", version: 4 } });
     const atVersion = ns.table(id, { branch: "dev", version: 4 });
-    expect(await atVersion.stats()).toEqual(await at.stats());
+    expect(await atVersion.stats()).toEqual(await tagged.stats());
     expect(valuesOf(await atVersion.take([4]))).toEqual([11]);
     expect((await atVersion.versions()).map(({ version }) => version)).toEqual([3, 4, 5]);
-    for (const handle of [at, atVersion]) {
+    for (const handle of [tagged, atVersion]) {
       await expect(handle.insert(rowsOf(1))).rejects.toThrow(InvalidTableStateError);
       await expect(handle.cleanup()).rejects.toThrow(InvalidTableStateError);
       await expect(handle.optimize()).rejects.toThrow(InvalidTableStateError);

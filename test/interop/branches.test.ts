@@ -160,9 +160,9 @@ describe("branches", () => {
     const seen: string[] = [];
     for (let pageToken: string | undefined; ; ) {
       const page = await ns.listTableBranches({ id, limit: 3, pageToken });
-      const found = Object.keys(page.branches);
-      expect(found.length).toBeLessThanOrEqual(3);
-      seen.push(...found);
+      const listed = Object.keys(page.branches);
+      expect(listed.length).toBeLessThanOrEqual(3);
+      seen.push(...listed);
       if (page.pageToken === undefined) break;
       pageToken = page.pageToken;
       // Neither engine's listing moves entries of later pages.

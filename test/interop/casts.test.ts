@@ -66,8 +66,8 @@ function inArrow(type: string, value: unknown): unknown {
 /** A table with the same values in `count` columns c0, c1 … */
 function columnsOf(type: string, values: readonly unknown[], count: number): Table {
   const arrow: DataType = arrowTypeFromLogical(parseType(type), "c");
-  const given = values.map((value) => inArrow(type, value));
-  const [data] = vectorFromArray(given as never[], arrow as never).data;
+  const cells = values.map((value) => inArrow(type, value));
+  const [data] = vectorFromArray(cells as never[], arrow as never).data;
   const fields = Array.from({ length: count }, (_, index) => fieldOf(`c${index}`, arrow));
   const schema = new Schema(fields);
   const children = fields.map(() => data) as never;

@@ -319,7 +319,7 @@ function changeOf(
       if (others.length === 0) return null;
       const { name } = others[step.pick % others.length];
       if (step.kind === "dropColumn") return { kind: "dropColumn", name };
-      const free = ADDED.filter((other) => fields.every((field) => field.name !== other));
+      const free = ADDED.filter((added) => fields.every((field) => field.name !== added));
       return free.length === 0 ? null : { kind: "renameColumn", name, to: free[step.pick % free.length] };
     }
     case "castColumn": {
@@ -374,15 +374,15 @@ async function expectSameAnswers(name: string, rows: Table, where: string): Prom
   const some = ids.filter((_, index) => index % 3 === 0);
   const table = namespace.table(name);
   for (const filter of ["k IN (1, 3, 5)", "k > 8", "s = 'x'", `_rowid IN (${[...some, 2n ** 40n + 1n]})`]) {
-    const found: bigint[][] = [];
+    const answers: bigint[][] = [];
     for (const useScalarIndex of [true, false]) {
       const answer = await table.scan({ filter, columns: [IDS], useScalarIndex }).toArrow();
-      found.push(Array.from(answer.getChild(IDS) as Iterable<bigint>).sort());
+      answers.push(Array.from(answer.getChild(IDS) as Iterable<bigint>).sort());
     }
     const answer = tableFromIPC(await reference.readTable(root, name, { filter, columns: [IDS] }));
-    found.push(Array.from((answer.getChild(IDS) ?? []) as Iterable<bigint>).sort());
-    if (filter.startsWith("_rowid")) found.push(some);
-    expect(found, `${filter}, ${where}`).toEqual(found.map(() => found[0]));
+    answers.push(Array.from((answer.getChild(IDS) ?? []) as Iterable<bigint>).sort());
+    if (filter.startsWith("_rowid")) answers.push(some);
+    expect(answers, `${filter}, ${where}`).toEqual(answers.map(() => answers[0]));
   }
 }
 

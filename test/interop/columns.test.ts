@@ -55,8 +55,8 @@ async function twins(dataStorageVersion: string, stableRowIds: boolean): Promise
 async function expectSameUpdates(ours: Side, theirs: Side, what: string): Promise<void> {
   const [a, b] = await Promise.all([latestManifest(ours), latestManifest(theirs)]);
   for (const [index, fragment] of a.manifest.fragments.entries()) {
-    const other = b.manifest.fragments[index];
-    expect(fragment.inlineLastUpdatedAtVersions, what).toEqual(other.inlineLastUpdatedAtVersions);
+    const counterpart = b.manifest.fragments[index];
+    expect(fragment.inlineLastUpdatedAtVersions, what).toEqual(counterpart.inlineLastUpdatedAtVersions);
   }
 }
 

@@ -29,9 +29,9 @@ async function makeTables(name: string, seed: number, dataStorageVersion: string
   await reference.deleteRows(root, name, "id % 7 = 3");
   await reference.appendTable(root, name, streams[1]);
   await reference.appendTable(root, name, streams[2]);
-  const other = `${name}-theirs`;
-  await cp(join(root, `${name}.lance`), join(root, `${other}.lance`), { recursive: true });
-  return [name, other];
+  const theirs = `${name}-theirs`;
+  await cp(join(root, `${name}.lance`), join(root, `${theirs}.lance`), { recursive: true });
+  return [name, theirs];
 }
 
 async function addByUs(table: string, expression: string): Promise<boolean> {
@@ -81,11 +81,11 @@ describe.each(["2.0", "2.1", "2.2"])("in files of %s", (version) => {
         if (!made[0]) return;
         added++;
         expect(await read(ours), expression).toBe(await read(theirs));
-        const own = await namespace
+        const ourRows = await namespace
           .table(ours)
           .scan({ columns: ["x"] })
           .toArrow();
-        expect(shown(own), expression).toBe(await read(ours));
+        expect(shown(ourRows), expression).toBe(await read(ours));
         await reference.dropColumns(root, ours, ["x"]);
         await reference.dropColumns(root, theirs, ["x"]);
       }),

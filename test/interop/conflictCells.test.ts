@@ -206,7 +206,7 @@ const CHANGES = {
 type Name = keyof typeof CHANGES;
 
 /** My change, the change that commits first, and the outcome. */
-const CELLS: readonly (readonly [mine: Name, other: Name, verdict: ConflictVerdict])[] = [
+const CELLS: readonly (readonly [mine: Name, rival: Name, verdict: ConflictVerdict])[] = [
   ["append", "append", "ok"],
   ["append", "delete of rows in fragment 0", "ok"],
   ["append", "update of rows in fragment 0", "ok"],
@@ -391,23 +391,23 @@ describe.each(TABLES)("a change$title", ({ hasStableIds, cells }) => {
   });
 });
 
-function cell(mine: Change, other: Change, verdict: ConflictVerdict, make: () => Promise<Fixture>): void {
+function cell(mine: Change, rival: Change, verdict: ConflictVerdict, make: () => Promise<Fixture>): void {
   it("ours over ours", async () => {
     const fixture = await make();
-    await commitOurs(fixture, other);
+    await commitOurs(fixture, rival);
     await expectVerdict(fixture, mine, verdict);
   });
 
-  it.skipIf(other.reference === null)("ours over the reference's", async () => {
+  it.skipIf(rival.reference === null)("ours over the reference's", async () => {
     const fixture = await make();
-    await withHandle(fixture, async (table) => other.reference?.(table));
+    await withHandle(fixture, async (table) => rival.reference?.(table));
     await expectVerdict(fixture, mine, verdict);
   });
 
   it.skipIf(mine.reference === null)("the reference's over ours", async () => {
     const fixture = await make();
     const outcome = await withHandle(fixture, async (table) => {
-      await commitOurs(fixture, other);
+      await commitOurs(fixture, rival);
       return mine.reference?.(table).then(
         () => "committed",
         (error: Error) => error.message,

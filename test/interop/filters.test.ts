@@ -57,7 +57,7 @@ function hasListsToMerge(filter: string): boolean {
     .filter(([, , items]) => /\bnull\b/.test(items))
     .map(([, column]) => column.replace(/^\(+/, ""));
   return nullable.some(
-    (column) => lists.filter(([, other]) => other.replace(/^\(+/, "") === column).length > 1,
+    (column) => lists.filter(([, tested]) => tested.replace(/^\(+/, "") === column).length > 1,
   );
 }
 
@@ -68,7 +68,7 @@ function hasExclusionsToMerge(filter: string): boolean {
     isList: how.startsWith("not in"),
   }));
   return excluded.some(
-    ({ column, isList }) => isList && excluded.filter((other) => other.column === column).length > 1,
+    ({ column, isList }) => isList && excluded.filter((exclusion) => exclusion.column === column).length > 1,
   );
 }
 
@@ -136,8 +136,8 @@ describe("differ on purpose", () => {
 
   it.each(KINDS)("%s: %s", async (filter, who) => {
     const name = "kinds";
-    const known = (await connection.tableNames()).includes(name);
-    const table = known ? await connection.openTable(name) : await makeTable(name, 99, "2.2");
+    const exists = (await connection.tableNames()).includes(name);
+    const table = exists ? await connection.openTable(name) : await makeTable(name, 99, "2.2");
     const [ours, theirs] = [await byUs(name, filter), await byThem(table, filter)];
     expect([ours !== null, theirs !== null]).toEqual([who !== "theirs", who !== "ours"]);
     if (who === "both") expect(ours).not.toBe(theirs);

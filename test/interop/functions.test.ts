@@ -648,7 +648,7 @@ describe("as conditions", () => {
     ...["f4 = 0.1", "f4 in (0.1, 1.5)", "i < cast(99999999999 as bigint)", "u <> cast(-1 as int)"],
     ...["make_array(struct(id, s))[1].c0 > 2", "named_struct('a', id).a > 3"],
   ])("%s", async (filter) => {
-    const idsOf = (found: Iterable<unknown> | null | undefined) => [...(found ?? [])];
+    const idsOf = (column: Iterable<unknown> | null | undefined) => [...(column ?? [])];
     const ours = await namespace
       .table("t")
       .scan({ filter, columns: ["id"] })
@@ -678,9 +678,9 @@ it("refuse bins of months, which the reference has for some values only", async 
 
 it("give another value for every row", async () => {
   const columns = { columnAliases: { u: "uuid()", r: "random()" } };
-  const found = await namespace.table("t").scan({ columns }).toArrow();
-  expect(new Set(found.getChild("u")).size).toBe(rows.numRows);
-  for (const id of found.getChild("u") ?? [])
+  const result = await namespace.table("t").scan({ columns }).toArrow();
+  expect(new Set(result.getChild("u")).size).toBe(rows.numRows);
+  for (const id of result.getChild("u") ?? [])
     expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-/);
-  expect(new Set(found.getChild("r")).size).toBe(rows.numRows);
+  expect(new Set(result.getChild("r")).size).toBe(rows.numRows);
 });

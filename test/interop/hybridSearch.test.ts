@@ -60,19 +60,19 @@ describe("a search by vector and text", () => {
     const reranker = await rerankers.RRFReranker.create();
     const filter = "id % 3 = 1";
     const searches = [
-      { their: (query: VectorQuery) => query, own: {} },
-      { their: (query: VectorQuery) => query.where(filter), own: { filter } },
-      { their: (query: VectorQuery) => query.where(filter).postfilter(), own: { filter, prefilter: false } },
+      { their: (query: VectorQuery) => query, ours: {} },
+      { their: (query: VectorQuery) => query.where(filter), ours: { filter } },
+      { their: (query: VectorQuery) => query.where(filter).postfilter(), ours: { filter, prefilter: false } },
     ];
-    for (const { their, own } of searches) {
+    for (const { their, ours } of searches) {
       const query = their(theirs.query().nearestTo(vector).fullTextSearch(text));
       const wanted = await query.rerank(reranker).limit(limit).toArray();
-      const found = await search({ text, vector, limit, ...own });
-      if ("filter" in own) expect(found.filter((row) => row.id % 3 !== 1)).toEqual([]);
+      const matches = await search({ text, vector, limit, ...ours });
+      if ("filter" in ours) expect(matches.filter((row) => row.id % 3 !== 1)).toEqual([]);
       const relevances = (all: readonly { _relevance_score: number }[]) =>
         all.map((row) => row._relevance_score);
-      expect(found).toHaveLength(wanted.length);
-      for (const [position, relevance] of relevances(found).entries()) {
+      expect(matches).toHaveLength(wanted.length);
+      for (const [position, relevance] of relevances(matches).entries()) {
         expect(relevance).toBeCloseTo(relevances(wanted)[position], 6);
       }
     }
@@ -80,13 +80,13 @@ describe("a search by vector and text", () => {
 
   it("tells what either search found", async () => {
     const { vector } = rows[5];
-    const found = await search({ text: "apple", vector, limit: 10, columns: ["id"] });
+    const matches = await search({ text: "apple", vector, limit: 10, columns: ["id"] });
     const near = await search({ vector, limit: 10, columns: ["id"] });
     const matching = await search({ text: "apple", limit: 10, columns: ["id"] });
-    expect(Object.keys(found[0])).toEqual(["id", "_distance", "_score", "_relevance_score"]);
-    for (const row of found) {
-      const vectorRank = near.findIndex((other) => other.id === row.id);
-      const textRank = matching.findIndex((other) => other.id === row.id);
+    expect(Object.keys(matches[0])).toEqual(["id", "_distance", "_score", "_relevance_score"]);
+    for (const row of matches) {
+      const vectorRank = near.findIndex((candidate) => candidate.id === row.id);
+      const textRank = matching.findIndex((candidate) => candidate.id === row.id);
       expect(row._distance).toBe(vectorRank < 0 ? null : near[vectorRank]._distance);
       expect(row._score).toBe(textRank < 0 ? null : matching[textRank]._score);
       const relevance =
@@ -104,7 +104,7 @@ describe("a search by vector and text", () => {
 
   it("is put in an order of the caller's", async () => {
     const ranks: (number | null)[] = [];
-    const found = await namespace
+    const matches = await namespace
       .table<Found>("t")
       .query()
       .nearestTo(rows[3].vector)
@@ -116,7 +116,7 @@ describe("a search by vector and text", () => {
       .limit(8)
       .toArray();
     expect(ranks.length).toBeGreaterThan(16);
-    const relevances = found.map((row) => row._relevance_score);
+    const relevances = matches.map((row) => row._relevance_score);
     expect(relevances).toEqual([...relevances].sort((a, b) => b - a));
     expect(relevances[0]).toBe(-1);
   });

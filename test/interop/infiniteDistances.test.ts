@@ -84,7 +84,7 @@ async function expectSame(
   if (fastSearch) query.fastSearch();
   if (lowerBound !== undefined || upperBound !== undefined) query.distanceRange(lowerBound, upperBound);
   const there = told(await query.toArray());
-  const found = await namespace.queryTable({
+  const matches = await namespace.queryTable({
     ...{
       id: [name],
       vector: vectors.length === 1 ? vectors[0] : vectors,
@@ -94,7 +94,7 @@ async function expectSame(
     ...asked,
     limit,
   });
-  expect(told(await found.toArray()), JSON.stringify({ vectors, asked })).toEqual(there);
+  expect(told(await matches.toArray()), JSON.stringify({ vectors, asked })).toEqual(there);
 }
 
 describe.each(["float16", "float32", "float64"] as const)("of %s", (item) => {

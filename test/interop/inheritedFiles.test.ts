@@ -157,10 +157,10 @@ describe.each(cells)("blobs of $kind, of a table made by $tableMaker, on branche
       expect(Array.from(there.getChild("id") ?? [], Number)).toEqual(rows);
       if (kind === "version 1") continue;
       const fetched = await withReference(before, branch, async (table) => {
-        const found = await table.query().withRowId().select(["id"]).toArray();
-        const rowIds = found.map((row) => row._rowid as bigint);
+        const matches = await table.query().withRowId().select(["id"]).toArray();
+        const rowIds = matches.map((row) => row._rowid as bigint);
         return summary(
-          found.map((row) => row.id),
+          matches.map((row) => row.id),
           await table.fetchBlobs("b", rowIds),
         );
       });
@@ -187,18 +187,18 @@ describe.each(MAKERS)("indexes on a branch made by %s", (branchMaker) => {
     await ns.insertIntoTable({ id, branch: "dev/sub" }, numbers(500, 20));
 
     const expectIndex = async (
-      at: string,
+      location: string,
       branch: string | undefined,
       indexed: number,
       unindexed: number,
     ) => {
-      const tableRoot = branchRoot(join(at, "t.lance"), branch);
+      const tableRoot = branchRoot(join(location, "t.lance"), branch);
       const { manifest, indexSection } = await latestFile(tableRoot);
       const [index] = indexSection?.indices ?? [];
       const directory = await resolveIndexDirectory({ disk, root: tableRoot }, manifest, index!);
-      expect(directory.startsWith(join(at, "t.lance", "_indices"))).toBe(true);
+      expect(directory.startsWith(join(location, "t.lance", "_indices"))).toBe(true);
       expect((await disk.stat(directory))?.kind).toBe("directory");
-      if (at !== root) return;
+      if (location !== root) return;
       expect(await ns.getTableStats({ id, branch })).toEqual(
         await reference.tableStats(root, "t", { branch }),
       );

@@ -65,12 +65,12 @@ const rowsOf = (type: arrow.DataType, keys: readonly unknown[], first: number): 
   });
 
 it.each(Object.entries(POOLS))("%s", async (name, [type, values]) => {
-  const own = values.filter((_, index) => index % 4 !== 3);
+  const stored = values.filter((_, index) => index % 4 !== 3);
   const others = values.filter((_, index) => index % 4 !== 0);
   const outcomes: unknown[] = [];
   for (const engine of ["ours", "theirs"]) {
     const table = `${name.replaceAll(" ", "_")}_${engine}`;
-    await reference.createTable(root, table, arrow.tableToIPC(rowsOf(type, own, 0)));
+    await reference.createTable(root, table, arrow.tableToIPC(rowsOf(type, stored, 0)));
     const rows = rowsOf(type, others, 100);
     if (engine === "ours") {
       const upsert = { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
@@ -86,5 +86,5 @@ it.each(Object.entries(POOLS))("%s", async (name, [type, values]) => {
     outcomes.push(Array.from(left.getChild("v") as Iterable<number>).sort((a, b) => a - b));
   }
   expect(outcomes[0]).toEqual(outcomes[1]);
-  expect((outcomes[0] as number[]).length).toBeLessThan(own.length + others.length);
+  expect((outcomes[0] as number[]).length).toBeLessThan(stored.length + others.length);
 });

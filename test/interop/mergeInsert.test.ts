@@ -108,9 +108,11 @@ const unsharedType = (type: arrow.DataType): arrow.DataType =>
   arrow.DataType.isDictionary(type) ? new arrow.Dictionary(type.dictionary, type.indices) : type;
 
 function tableOf(types: Types, rows: readonly Row[], names: readonly Name[] = NAMES): arrow.Table {
-  const own = names.map((name) => unsharedType(types[name]));
-  const schema = new arrow.Schema(names.map((name, index) => fieldOf(name, own[index])));
-  const children = names.map((name, index) => columnsOf(own[index])(rows.map((row) => row[name])).data[0]);
+  const unshared = names.map((name) => unsharedType(types[name]));
+  const schema = new arrow.Schema(names.map((name, index) => fieldOf(name, unshared[index])));
+  const children = names.map(
+    (name, index) => columnsOf(unshared[index])(rows.map((row) => row[name])).data[0],
+  );
   const type = new arrow.Struct(schema.fields);
   return new arrow.Table(schema, [
     new arrow.RecordBatch(schema, arrow.makeData({ type, length: rows.length, nullCount: 0, children })),

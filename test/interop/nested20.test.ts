@@ -117,9 +117,9 @@ describe("nested columns of 2.0", () => {
 
     // Structs of 2.0 cannot be null, so one that is non-nullable anywhere must be present.
     const inner = struct([leaf("int32", "some"), lists], "some");
-    const other = freshName();
-    await namespace.createTable({ id: [other] }, rows([number, { ...inner, nulls: "none" }], 1));
-    await expect(namespace.insertIntoTable({ id: [other] }, rows([number], 2))).rejects.toThrow(
+    const second = freshName();
+    await namespace.createTable({ id: [second] }, rows([number, { ...inner, nulls: "none" }], 1));
+    await expect(namespace.insertIntoTable({ id: [second] }, rows([number], 2))).rejects.toThrow(
       TableSchemaValidationError,
     );
     const nullable = freshName();

@@ -92,15 +92,15 @@ const PHRASES = ["cherry apple", "apple w3", "the apple", "running the", "apple 
 
 type Found = readonly { readonly id: unknown; readonly _score: number }[];
 const scored = (rows: Found): string[] =>
-  rows.map((row) => `${row.id}: ${row._score.toFixed(3)}`).sort((one, other) => (one < other ? -1 : 1));
+  rows.map((row) => `${row.id}: ${row._score.toFixed(3)}`).sort((one, next) => (one < next ? -1 : 1));
 
 describe.each(ofKind("fts"))("%s", (table) => {
   it("finds the words that the reference finds, with their scores, as it is, changed, and optimised", async () => {
     const opened = await copyOf(table);
     const { root, namespace, warnings } = opened;
     const search = async (fullTextQuery: object): Promise<Found> => {
-      const found = await namespace.queryTable({ id, columns: ["id"], fullTextQuery } as never);
-      return (await found.toArray()) as unknown as Found;
+      const matches = await namespace.queryTable({ id, columns: ["id"], fullTextQuery } as never);
+      return (await matches.toArray()) as unknown as Found;
     };
     const there = (query: string | PhraseQuery): Promise<Found> =>
       withReference(root, "t", async (reference) => {
@@ -109,14 +109,14 @@ describe.each(ofKind("fts"))("%s", (table) => {
       });
     const check = async (when: string, hasPhrases: boolean): Promise<void> => {
       for (const query of MATCHES) {
-        const found = scored(await search({ stringQuery: { query } }));
-        expect(found, `${when}: ${query}`).toEqual(scored(await there(query)));
+        const matches = scored(await search({ stringQuery: { query } }));
+        expect(matches, `${when}: ${query}`).toEqual(scored(await there(query)));
       }
       for (const terms of hasPhrases ? PHRASES : []) {
-        const found = scored(
+        const filtered = scored(
           await search({ structuredQuery: { query: { phrase: { terms, column: "text" } } } }),
         );
-        expect(found, `${when}: phrase ${terms}`).toEqual(
+        expect(filtered, `${when}: phrase ${terms}`).toEqual(
           scored(await there(new PhraseQuery(terms, "text"))),
         );
       }
@@ -138,13 +138,13 @@ describe.each(ofKind("fts"))("%s", (table) => {
   it("finds phrases before a merge as after it", async () => {
     const { namespace } = await copyOf(table);
     const phrases = async (): Promise<number[][]> => {
-      const found: number[][] = [];
+      const answers: number[][] = [];
       for (const terms of PHRASES) {
         const fullTextQuery = { structuredQuery: { query: { phrase: { terms, column: "text" } } } };
         const rows = await (await namespace.queryTable({ id, columns: ["id"], fullTextQuery })).toArray();
-        found.push(rows.map((row) => Number(row["id"])).sort((one, other) => one - other));
+        answers.push(rows.map((row) => Number(row["id"])).sort((one, next) => one - next));
       }
-      return found;
+      return answers;
     };
     const before = await phrases();
     expect(before.map(({ length }) => length > 0)).toContain(true);

@@ -145,8 +145,8 @@ it.each(
 )("the codebook of %s stays in the settings, where the release that wrote it looks for it", async (table) => {
   const opened = await copyOf(table);
   const [before] = await settingsOf(opened);
-  const { codebook_tensor: tensor, codebook_position: place } = JSON.parse(before);
-  expect(place).toBe(0);
+  const { codebook_tensor: tensor, codebook_position: position } = JSON.parse(before);
+  expect(position).toBe(0);
   expect(tensor.length).toBeGreaterThan(16);
   const handle = opened.namespace.table("t");
   await handle.delete("id % 7 = 2");

@@ -30,7 +30,7 @@ function rowsFrom(first: number, count: number): Table {
 
 type Find = (table: ReferenceTable) => Promise<number[]>;
 const idsOf = (rows: readonly { readonly id: number }[]): number[] =>
-  rows.map(({ id }) => id).sort((one, other) => one - other);
+  rows.map(({ id }) => id).sort((one, next) => one - next);
 
 /** An exact search: all partitions, with distances from the vectors. */
 const nearest =

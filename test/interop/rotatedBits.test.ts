@@ -14,6 +14,7 @@ import {
   type Found,
   nearestOf,
   randomNumbers,
+  searchRows,
   type TestRow,
   testRows,
   vectorTable,
@@ -46,7 +47,7 @@ async function makeTable(
 }
 
 const search = async (name: string, request: object, by = namespace): Promise<Found[]> =>
-  (await (await by.queryTable({ id: [name], k: NEAREST, ...request })).toArray()) as unknown as Found[];
+  await searchRows(by, { id: [name], k: NEAREST, ...request });
 
 it.each([
   ["l2", false],
@@ -61,10 +62,10 @@ it.each([
   const vectors = Array.from({ length: 6 }, () => Array.from({ length: DIMENSION }, () => next() * 4 - 2));
   const query = { vector: vectors[0], distanceType };
   expect(await namespace.explainTableQueryPlan({ id: [name], query })).not.toContain("VectorIndexSearch");
-  const expectNearest = (found: readonly Found[], vector: number[], keeps = (_: TestRow) => true) => {
+  const expectNearest = (matches: readonly Found[], vector: number[], keeps = (_: TestRow) => true) => {
     const wanted = nearestOf(distanceType, rows.filter(keeps), vector).slice(0, NEAREST);
-    expect(found.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
-    for (const [index, { _distance }] of found.entries())
+    expect(matches.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
+    for (const [index, { _distance }] of matches.entries())
       expect(_distance).toBeCloseTo(wanted[index].distance, 4);
   };
   for (const options of [{}, { nprobes: 1 }, { refineFactor: 2, ef: 12 }, { fastSearch: true }]) {
@@ -115,10 +116,10 @@ it("files that are damaged give an error that names them, or the rows", async ()
     if (damaged.length === whole.length)
       damaged[Math.floor(next() * whole.length)] ^= 1 + Math.floor(next() * 255);
     await writeFile(path, damaged);
-    await using own = new DirectoryNamespace({ root, durability: "none" });
-    const found = await search("rq_damaged", { vector }, own).catch((error: unknown) => error);
-    if (found instanceof Error) expect(found).toBeInstanceOf(NamespaceError);
-    else expect((found as Found[]).map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
+    await using ours = new DirectoryNamespace({ root, durability: "none" });
+    const matches = await search("rq_damaged", { vector }, ours).catch((error: unknown) => error);
+    if (matches instanceof Error) expect(matches).toBeInstanceOf(NamespaceError);
+    else expect((matches as Found[]).map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
   }
 });
 
@@ -134,10 +135,10 @@ it("files of another kind that say they are of this one, or of none, are not ask
   const wanted = nearestOf("l2", rows, vector).slice(0, NEAREST);
   for (const kind of ["IVF_RQ", "IVF_XY", "______"]) {
     await writeFile(path, whole.replace('"IVF_PQ"', `"${kind}"`), "latin1");
-    await using own = new DirectoryNamespace({ root, durability: "none" });
+    await using ours = new DirectoryNamespace({ root, durability: "none" });
     const query = { vector, nprobes: 1 };
-    expect(await own.explainTableQueryPlan({ id: ["renamed"], query })).not.toContain("VectorIndexSearch");
-    const found = await search("renamed", query, own);
-    expect(found.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
+    expect(await ours.explainTableQueryPlan({ id: ["renamed"], query })).not.toContain("VectorIndexSearch");
+    const matches = await search("renamed", query, ours);
+    expect(matches.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
   }
 });

@@ -89,7 +89,7 @@ const assignment = fc
 /** False if an assignment reads an assigned column: the reference's order of assignments is random. */
 const isClear = (set: readonly (readonly [string, string])[]): boolean =>
   set.every(([column, text]) =>
-    set.every(([other]) => other === column || !new RegExp(`\\b${other}\\b`).test(text)),
+    set.every(([assigned]) => assigned === column || !new RegExp(`\\b${assigned}\\b`).test(text)),
   );
 
 const statement: fc.Arbitrary<Statement> = fc.oneof(

@@ -61,9 +61,9 @@ it("are listed page by page while others come and go", async ({ ns }) => {
   const seen: string[] = [];
   for (let pageToken: string | undefined; ; ) {
     const page = await ns.listTableTags({ id, limit: 2, pageToken });
-    const found = Object.keys(page.tags);
-    expect(found.length).toBeLessThanOrEqual(2);
-    seen.push(...found);
+    const listed = Object.keys(page.tags);
+    expect(listed.length).toBeLessThanOrEqual(2);
+    seen.push(...listed);
     if (page.pageToken === undefined) break;
     pageToken = page.pageToken;
     // Neither engine's listing moves entries of later pages.

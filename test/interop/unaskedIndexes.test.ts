@@ -35,7 +35,7 @@ async function makeTable(name: string, isMulti: boolean, config: Index): Promise
   await (await connection.openTable(name)).createIndex("vector", { config });
 }
 
-async function found(name: string, request: object): Promise<Found[]> {
+async function search(name: string, request: object): Promise<Found[]> {
   const result = await namespace.queryTable({
     ...{ id: [name], vector: QUERY, vectorColumn: "vector", limit: NEAREST, columns: ["id"] },
     ...request,
@@ -75,23 +75,23 @@ describe.each([
     expect(plan).toMatch(/indexesNotRead=\[vector_idx: /);
     expect(plan).toContain(`distanceType=${distanceType}`);
     const bypass = { bypassVectorIndex: true, distanceType };
-    const all = await found(name, bypass);
-    expect(await found(name, {})).toEqual(all);
-    const covered = await found(name, { ...bypass, filter: `id < ${ROWS}` });
+    const all = await search(name, bypass);
+    expect(await search(name, {})).toEqual(all);
+    const covered = await search(name, { ...bypass, filter: `id < ${ROWS}` });
     expect(covered).not.toEqual(all);
-    expect(await found(name, { fastSearch: true })).toEqual(covered);
-    expect(await found(name, { fastSearch: true, filter: "id >= 100", offset: 1 })).toEqual(
-      await found(name, { ...bypass, filter: `id >= 100 AND id < ${ROWS}`, offset: 1 }),
+    expect(await search(name, { fastSearch: true })).toEqual(covered);
+    expect(await search(name, { fastSearch: true, filter: "id >= 100", offset: 1 })).toEqual(
+      await search(name, { ...bypass, filter: `id >= 100 AND id < ${ROWS}`, offset: 1 }),
     );
     // A search that names a metric uses it; one that bypasses the index uses l2.
-    const other = distanceType === "cosine" ? "l2" : "cosine";
-    const named = { distanceType: isMulti ? "cosine" : other };
-    expect(await found(name, named)).toEqual(await found(name, { ...named, bypassVectorIndex: true }));
-    expect(await found(name, { bypassVectorIndex: true })).toEqual(
-      await found(name, { bypassVectorIndex: true, distanceType: "l2" }),
+    const otherMetric = distanceType === "cosine" ? "l2" : "cosine";
+    const named = { distanceType: isMulti ? "cosine" : otherMetric };
+    expect(await search(name, named)).toEqual(await search(name, { ...named, bypassVectorIndex: true }));
+    expect(await search(name, { bypassVectorIndex: true })).toEqual(
+      await search(name, { bypassVectorIndex: true, distanceType: "l2" }),
     );
     // The reference's codes give approximate distances; uncovered rows make it compare exactly.
-    if (isMulti) expectAlike(await found(name, { fastSearch: true }), await foundThere(name, true));
+    if (isMulti) expectAlike(await search(name, { fastSearch: true }), await foundThere(name, true));
     const nearest = await foundThere(name, false);
     expect(Math.sign(nearest[0]._distance)).toBe(Math.sign(all[0]._distance));
   });
@@ -105,16 +105,16 @@ it.each([
   const name = `covers_none_${distanceType}`;
   await makeTable(name, false, Index.ivfFlat({ numPartitions: 2, distanceType }));
   await namespace.updateTable({ id: [name], updates: [["id", "id + 1000"]] });
-  expect(await found(name, {})).toEqual(await found(name, { distanceType: "l2" }));
-  expectAlike(await found(name, {}), await foundThere(name, false));
+  expect(await search(name, {})).toEqual(await search(name, { distanceType: "l2" }));
+  expectAlike(await search(name, {}), await foundThere(name, false));
   expect(await foundThere(name, true)).toEqual([]);
-  expect(await found(name, { fastSearch: true })).toEqual([]);
+  expect(await search(name, { fastSearch: true })).toEqual([]);
 });
 
 it("a fast search by another metric than the index has compares the rows that the index covers", async () => {
   await makeTable("other_metric", false, Index.ivfFlat({ numPartitions: 2, distanceType: "cosine" }));
   await namespace.insertIntoTable({ id: ["other_metric"] }, rowsFrom(ROWS, 100, false));
-  expect(await found("other_metric", { distanceType: "dot", fastSearch: true })).toEqual(
-    await found("other_metric", { distanceType: "dot", bypassVectorIndex: true, filter: `id < ${ROWS}` }),
+  expect(await search("other_metric", { distanceType: "dot", fastSearch: true })).toEqual(
+    await search("other_metric", { distanceType: "dot", bypassVectorIndex: true, filter: `id < ${ROWS}` }),
   );
 });

@@ -62,9 +62,9 @@ const rows = (first: number, count: number) =>
     { schema },
   );
 
-const distancesOf = (found: readonly Found[], count: number): number[][] =>
+const distancesOf = (matches: readonly Found[], count: number): number[][] =>
   Array.from({ length: count }, (_, query) =>
-    found.filter((row) => Number(row.query_index ?? 0) === query).map(({ _distance }) => _distance),
+    matches.filter((row) => Number(row.query_index ?? 0) === query).map(({ _distance }) => _distance),
   );
 
 describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
@@ -92,14 +92,14 @@ describe.each(["l2", "cosine", "dot"] as const)("by %s", (metric) => {
         const there = distancesOf((await query.toArray()) as unknown as Found[], count);
         const { count: _, ...request } = asked;
         const vector = count === 1 ? queries[0] : queries;
-        const found = await namespace.queryTable({
+        const matches = await namespace.queryTable({
           id: [name],
           vector,
           limit: LIMIT,
           prefilter: true,
           ...request,
         });
-        const here = distancesOf((await found.toArray()) as unknown as Found[], count);
+        const here = distancesOf((await matches.toArray()) as unknown as Found[], count);
         for (const [index, distances] of there.entries()) {
           const told = JSON.stringify({ asked, query: queries[index], here: here[index], there: distances });
           expect(here[index].length, told).toBeGreaterThanOrEqual(distances.length);
@@ -121,7 +121,7 @@ it("a graph index of the reference with empty partitions leads to rows", async (
   }));
   const table = await connection.createTable("emptyPartitions", makeArrowTable(data, { schema }));
   await table.createIndex("v", { config: Index.hnswSq({ numPartitions: 6 }) });
-  const found = await namespace.queryTable({ id: ["emptyPartitions"], vector: [1, 2, 3, 4], limit: 30 });
-  const ids = ((await found.toArray()) as unknown as Found[]).map(({ id }) => id).sort((a, b) => a - b);
+  const matches = await namespace.queryTable({ id: ["emptyPartitions"], vector: [1, 2, 3, 4], limit: 30 });
+  const ids = ((await matches.toArray()) as unknown as Found[]).map(({ id }) => id).sort((a, b) => a - b);
   expect(ids).toEqual(Array.from({ length: 30 }, (_, index) => 2 * index));
 });

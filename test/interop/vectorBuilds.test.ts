@@ -14,6 +14,7 @@ import {
   type Found,
   nearestOf,
   randomNumbers,
+  searchRows,
   type TestRow,
   testRows,
   vectorTable,
@@ -69,7 +70,7 @@ async function foundThere(
   nprobes: number,
   refineFactor?: number,
 ) {
-  let found = 0;
+  let hits = 0;
   for (const vector of queriesOf(rows)) {
     const wanted = idsOf(nearestOf(metric, rows, vector).slice(0, NEAREST));
     const query = table
@@ -79,22 +80,22 @@ async function foundThere(
       .limit(NEAREST)
       .nprobes(nprobes);
     if (refineFactor !== undefined) query.refineFactor(refineFactor);
-    found += ((await query.toArray()) as Found[]).filter(({ id }) => wanted.has(id)).length;
+    hits += ((await query.toArray()) as Found[]).filter(({ id }) => wanted.has(id)).length;
   }
-  return found / QUERIES / NEAREST;
+  return hits / QUERIES / NEAREST;
 }
 
 const idsOf = (rows: readonly { readonly id: number }[]): Set<number> => new Set(rows.map(({ id }) => id));
 
 async function foundHere(name: string, metric: FloatMetric, rows: readonly TestRow[], nprobes: number) {
-  let found = 0;
+  let hits = 0;
   for (const vector of queriesOf(rows)) {
     const wanted = idsOf(nearestOf(metric, rows, vector).slice(0, NEAREST));
     const query = { id: [name], vector, k: NEAREST, nprobes };
-    const own = (await (await namespace.queryTable(query)).toArray()) as unknown as Found[];
-    found += own.filter(({ id }) => wanted.has(id)).length;
+    const matches = await searchRows(namespace, query);
+    hits += matches.filter(({ id }) => wanted.has(id)).length;
   }
-  return found / QUERIES / NEAREST;
+  return hits / QUERIES / NEAREST;
 }
 
 const BUILT = ["IVF_FLAT", "IVF_PQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"] as const;
@@ -110,8 +111,8 @@ describe.each(METRICS)("by %s", (distanceType) => {
     const request = { id: [ours], column: "v", indexType, distanceType, numPartitions: PARTITIONS };
     await buildIndex(namespace, { ...request, ...(indexType.endsWith("PQ") && { numSubVectors: 8 }) });
     const table = await connection.openTable(ours);
-    const other = await connection.openTable(theirs);
-    await other.createIndex("v", { config: theirConfig(indexType, distanceType) });
+    const theirTable = await connection.openTable(theirs);
+    await theirTable.createIndex("v", { config: theirConfig(indexType, distanceType) });
     expect(await table.indexStats("v_idx")).toMatchObject({
       ...{ indexType, distanceType, numIndexedRows: ROWS, numUnindexedRows: 0 },
     });
@@ -123,12 +124,12 @@ describe.each(METRICS)("by %s", (distanceType) => {
     expect(plan).toContain("ANN");
     for (const nprobes of [2, PARTITIONS]) {
       const by = await foundThere(table, distanceType, rows, nprobes);
-      const byTheirs = await foundThere(other, distanceType, rows, nprobes);
-      const own = await foundHere(ours, distanceType, rows, nprobes);
+      const byTheirs = await foundThere(theirTable, distanceType, rows, nprobes);
+      const byOurs = await foundHere(ours, distanceType, rows, nprobes);
       // Few queries and a random index of the reference: vectorRecall.test.ts compares closely.
       expect(by, `${nprobes} probes`).toBeGreaterThanOrEqual(byTheirs - 0.1);
       // Rows with equal codes may come in any order.
-      expect(own).toBeGreaterThanOrEqual(by - 0.02);
+      expect(byOurs).toBeGreaterThanOrEqual(by - 0.02);
       if (indexType === "IVF_FLAT" && nprobes === PARTITIONS) expect(by).toBeGreaterThan(0.999);
     }
   });
@@ -161,24 +162,24 @@ it.each(
   }
   const isRight = async (unindexed: number) => {
     expect(await table.indexStats("v_idx")).toMatchObject({ indexType, numUnindexedRows: unindexed });
-    const found = await Promise.all(
+    const counts = await Promise.all(
       queriesOf(rows).map(async (vector) => {
         const wanted = idsOf(nearestOf("l2", rows, vector).slice(0, NEAREST));
         const query = { vector, k: NEAREST, nprobes: 8, refineFactor: 10 };
         expect(await namespace.explainTableQueryPlan({ id, query })).toContain(`kind=${indexType}`);
-        const own = (await (await namespace.queryTable({ id, ...query })).toArray()) as unknown as Found[];
-        return own.filter(({ id: found }) => wanted.has(found)).length;
+        const matches = await searchRows(namespace, { id, ...query });
+        return matches.filter(({ id: rowId }) => wanted.has(rowId)).length;
       }),
     );
-    expect(found.reduce((sum, count) => sum + count, 0) / QUERIES / NEAREST).toBeGreaterThan(0.99);
+    expect(counts.reduce((sum, count) => sum + count, 0) / QUERIES / NEAREST).toBeGreaterThan(0.99);
     expect(await foundThere(table, "l2", rows, 8, 10)).toBeGreaterThan(0.98);
   };
   const change = async (seed: number, remainder: number) => {
     const more = clusteredRows(150, seed, seed * 10_000);
     await namespace.insertIntoTable({ id }, streamOf(more));
     await table.delete(`id % 7 = ${remainder}`);
-    rows = [...rows, ...more].filter(({ id: own }) => own % 7 !== remainder);
-    return more.filter(({ id: own }) => own % 7 !== remainder).length;
+    rows = [...rows, ...more].filter(({ id: rowId }) => rowId % 7 !== remainder);
+    return more.filter(({ id: rowId }) => rowId % 7 !== remainder).length;
   };
   const added = await change(6, 0);
   await isRight(added);
@@ -228,20 +229,20 @@ it("takes floats of 16 and 64 bits, and tables with stable row ids", async () =>
     await namespace.createTable({ id, stableRowIds: true }, tableToIPC(vectorTable(item, 5, rows), "stream"));
     await buildIndex(namespace, { id, column: "v", indexType: "IVF_FLAT", numPartitions: 2 });
     await namespace.deleteFromTable({ id, predicate: "id < 100" });
-    const left = rows.filter(({ id: own }) => own >= 100);
+    const left = rows.filter(({ id: rowId }) => rowId >= 100);
     const vector = rows[1].vector ?? rows[2].vector ?? [];
-    const found = (await (await namespace.queryTable({ id, vector, k: 5 })).toArray()) as unknown as Found[];
+    const matches = await searchRows(namespace, { id, vector, k: 5 });
     const there = await (await connection.openTable(item))
       .query()
       .nearestTo([...vector])
       .limit(5)
       .toArray();
-    expect(found.map((row) => row.id)).toEqual(
+    expect(matches.map((row) => row.id)).toEqual(
       nearestOf("l2", left, vector)
         .slice(0, 5)
         .map((row) => row.id),
     );
-    expect(there.map((row) => row.id)).toEqual(found.map((row) => row.id));
+    expect(there.map((row) => row.id)).toEqual(matches.map((row) => row.id));
   }
 });
 

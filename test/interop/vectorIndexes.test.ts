@@ -14,6 +14,7 @@ import {
   type Found,
   nearestOf,
   randomNumbers,
+  searchRows,
   type TestMetric,
   type TestRow,
   vectorTable,
@@ -104,7 +105,7 @@ async function expectSame(
         .map(({ id }) => id),
     );
     const request = { id: [name], vector, k: NEAREST, nprobes: 3 };
-    const found = (await (await namespace.queryTable(request)).toArray()) as unknown as Found[];
+    const matches = await searchRows(namespace, request);
     const reply = table
       .query()
       .nearestTo([...vector])
@@ -112,15 +113,15 @@ async function expectSame(
       .limit(NEAREST)
       .nprobes(3);
     const there = (await reply.toArray()) as Found[];
-    expect(found).toHaveLength(NEAREST);
-    for (const row of found) expect(isKept(row as unknown as TestRow)).toBe(true);
-    ours += found.filter(({ id }) => wanted.has(id)).length;
+    expect(matches).toHaveLength(NEAREST);
+    for (const row of matches) expect(isKept(row as unknown as TestRow)).toBe(true);
+    ours += matches.filter(({ id }) => wanted.has(id)).length;
     theirs += there.filter(({ id }) => wanted.has(id)).length;
     // With 4-bit codes the reference rounds distances in larger partitions: only recall is compared.
     if (name.startsWith("IVF_PQ_4")) continue;
     // Graph walks may end at other rows; common rows have equal distances.
     const same = new Map(name.includes("HNSW") ? there.map(({ id, _distance }) => [id, _distance]) : []);
-    for (const [row, { id, _distance }] of found.entries()) {
+    for (const [row, { id, _distance }] of matches.entries()) {
       const theirDistance = same.size === 0 ? there[row]._distance : (same.get(id) ?? _distance);
       expect(Math.abs(_distance - theirDistance)).toBeLessThan(1e-3);
     }
@@ -151,15 +152,13 @@ async function expectExact(name: string, metric: TestMetric, rows: readonly Test
       filter,
       distanceType: metric,
     };
-    const found = (await (await namespace.queryTable(request)).toArray()) as unknown as Found[];
-    expect(found.map(({ _distance }) => _distance)).toHaveLength(wanted.length);
-    for (const [row, { _distance }] of found.entries())
+    const matches = await searchRows(namespace, request);
+    expect(matches.map(({ _distance }) => _distance)).toHaveLength(wanted.length);
+    for (const [row, { _distance }] of matches.entries())
       expect(_distance).toBeCloseTo(wanted[row].distance, 4);
     const bypassed = await namespace.queryTable({ ...request, bypassVectorIndex: true });
-    expect((await bypassed.toArray()).map(({ id }) => id)).toEqual(found.map(({ id }) => id));
-    const fast = (await (
-      await namespace.queryTable({ ...request, fastSearch: true })
-    ).toArray()) as unknown as Found[];
+    expect((await bypassed.toArray()).map(({ id }) => id)).toEqual(matches.map(({ id }) => id));
+    const fast = await searchRows(namespace, { ...request, fastSearch: true });
     for (const { id } of fast) expect(id).toBeLessThan(ROWS);
   }
 }
@@ -191,8 +190,8 @@ it("compares all rows where an index is of a kind that is not searched, or of an
     replace: true,
   });
   expect(await plan("l2")).not.toContain("VectorIndexSearch");
-  const found = await (await namespace.queryTable({ id: ["other"], vector, k: 5 })).toArray();
-  expect(found.map(({ id }) => id)).toEqual(
+  const matches = await (await namespace.queryTable({ id: ["other"], vector, k: 5 })).toArray();
+  expect(matches.map(({ id }) => id)).toEqual(
     nearestOf("l2", rows, vector)
       .slice(0, 5)
       .map(({ id }) => id),
@@ -214,8 +213,8 @@ it("a damaged index gives an error that names it, or rows", async () => {
       const start = round % 2 === 0 ? 0 : whole.length >> 1;
       damaged[start + Math.floor(next() * (whole.length - start))] ^= 1 + Math.floor(next() * 255);
       await writeFile(path, damaged);
-      await using own = new DirectoryNamespace({ root, durability: "none" });
-      const asked = own.queryTable({ id: ["damaged"], vector, k: 5, fastSearch: true });
+      await using opened = new DirectoryNamespace({ root, durability: "none" });
+      const asked = opened.queryTable({ id: ["damaged"], vector, k: 5, fastSearch: true });
       const error = await errorOf(asked.then((result) => result.toArray()));
       if (error !== null) expect(error).toBeInstanceOf(NamespaceError);
     }

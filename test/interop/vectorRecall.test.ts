@@ -16,6 +16,7 @@ import {
 } from "../support/embeddingShapes.js";
 import { buildIndex } from "../support/indexedTable.js";
 import { reference } from "../support/reference.js";
+import { type Found, searchRows } from "../support/vectorTables.js";
 
 const IS_LONG = process.env.SOAK_SCALE !== undefined;
 const NEAREST = 10;
@@ -85,15 +86,10 @@ const { root, namespace, connection } = await openBothEngines();
 /** Returns the ids of the rows found for each query. */
 type Search = (vectors: readonly number[][], setting: Setting) => Promise<readonly number[][]>;
 
-interface Found {
-  readonly id: number;
-  readonly query_index?: number;
-}
-
 function byQuery(rows: readonly Found[], count: number): number[][] {
-  const found = Array.from({ length: count }, (): number[] => []);
-  for (const { id, query_index = 0 } of rows) found[query_index].push(id);
-  return found;
+  const answers = Array.from({ length: count }, (): number[] => []);
+  for (const { id, query_index = 0 } of rows) answers[query_index].push(id);
+  return answers;
 }
 
 const here =
@@ -107,10 +103,7 @@ const here =
       distanceType,
       ...setting,
     };
-    return byQuery(
-      (await (await namespace.queryTable(request)).toArray()) as unknown as Found[],
-      vector.length,
-    );
+    return byQuery(await searchRows(namespace, request), vector.length);
   };
 
 const there =
@@ -179,7 +172,6 @@ class Oracle {
 const meanOf = (values: ArrayLike<number>): number =>
   Array.from(values).reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Standard error of the mean. */
 function errorOf(values: readonly number[]): number {
   const mean = meanOf(values);
   return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)) / values.length);
@@ -336,11 +328,11 @@ it("ours find as many as was recorded of the reference's", async () => {
     for (const [position, kind] of RECORDED_KINDS.entries()) {
       const { byUs } = await trial.ours(kind);
       for (const [index, setting] of kind.settings.entries()) {
-        const own = meanOf(await trial.oracle.recall(byUs, setting));
+        const recall = meanOf(await trial.oracle.recall(byUs, setting));
         const what = `${nameOf(vectors)}, ${settingOf(kind, setting)}`;
         const [mean] = recorded[position][index];
-        expect.soft(own, what).toBeGreaterThan(mean - LEEWAY - LUCK);
-        differences.push(own - mean);
+        expect.soft(recall, what).toBeGreaterThan(mean - LEEWAY - LUCK);
+        differences.push(recall - mean);
       }
     }
   }
@@ -353,14 +345,14 @@ it.runIf(IS_LONG)("the reference finds what was recorded of it", async () => {
     for (const [position, kind] of RECORDED_KINDS.entries()) {
       const rounds = Array.from({ length: INDEXES_BESIDE }, (_, round) => trial.theirs(kind, round));
       const searches = await Promise.all(rounds);
-      const found: number[] = [];
+      const recalls: number[] = [];
       for (const setting of kind.settings) {
         const each: number[] = [];
         for (const search of searches) each.push(meanOf(await trial.oracle.recall(search, setting)));
-        found.push(meanOf(each));
+        recalls.push(meanOf(each));
       }
-      console.log(nameOf(vectors), kind.indexType, found.map((part) => part.toFixed(4)).join(", "));
-      for (const [index, part] of found.entries()) {
+      console.log(nameOf(vectors), kind.indexType, recalls.map((part) => part.toFixed(4)).join(", "));
+      for (const [index, part] of recalls.entries()) {
         const [mean, spread] = recorded[position][index];
         // Both are means of a few.
         const off = Math.max(spread, LEAST_SPREAD) * Math.sqrt(1 / INDEXES_BESIDE + 1 / RECORDED_INDEXES);
@@ -397,13 +389,13 @@ it.each(CASES)("of $what, $indexType finds as many as the reference's (seed $see
   const { byUs, byThem } = await trial.ours(kind);
   const theirs = await trial.theirs(kind);
   for (const setting of kind.settings) {
-    const own = await trial.oracle.recall(theirs, setting);
+    const recall = await trial.oracle.recall(theirs, setting);
     const [us, them] = [await trial.oracle.recall(byUs, setting), await trial.oracle.recall(byThem, setting)];
-    const means = { theirs: meanOf(own), byThem: meanOf(them), byUs: meanOf(us) };
+    const means = { theirs: meanOf(recall), byThem: meanOf(them), byUs: meanOf(us) };
     compared.push({ setting: settingOf(kind, setting), ...means });
     console.log(nameOf(vectors), settingOf(kind, setting), means);
-    for (const found of [us, them]) {
-      const differences = Array.from(found, (part, query) => part - own[query]);
+    for (const recalls of [us, them]) {
+      const differences = Array.from(recalls, (part, query) => part - recall[query]);
       const allowed = LEEWAY + LUCK + 2 * errorOf(differences);
       expect.soft(meanOf(differences), settingOf(kind, setting)).toBeGreaterThan(-allowed);
     }

@@ -74,9 +74,9 @@ interface Answer {
 
 async function byThem(table: Table, item: TestItem, question: Question): Promise<Answer> {
   const { vectors, k, offset, metric, filter, bounds, columns, withRowId } = question;
-  const own = (vector: readonly number[]) => (item === "uint8" ? Uint8Array.from(vector) : [...vector]);
-  let query = table.query().nearestTo(own(vectors[0])).limit(k);
-  for (const vector of vectors.slice(1)) query = query.addQueryVector(own(vector));
+  const queryOf = (vector: readonly number[]) => (item === "uint8" ? Uint8Array.from(vector) : [...vector]);
+  let query = table.query().nearestTo(queryOf(vectors[0])).limit(k);
+  for (const vector of vectors.slice(1)) query = query.addQueryVector(queryOf(vector));
   if (offset > 0) query = query.offset(offset);
   if (metric !== undefined) query = query.distanceType(metric);
   if (filter !== undefined) query = query.where(filter);
@@ -109,7 +109,7 @@ const answerOf = (table: {
 const parts = ({ rows }: Answer): Row[][] => {
   const byQuery = new Map<unknown, Row[]>();
   for (const row of rows) byQuery.set(row.query_index, [...(byQuery.get(row.query_index) ?? []), row]);
-  return [...byQuery.entries()].sort(([a], [b]) => Number(a) - Number(b)).map(([, own]) => own);
+  return [...byQuery.entries()].sort(([a], [b]) => Number(a) - Number(b)).map(([, group]) => group);
 };
 
 function expectSame(ours: Answer, theirs: Answer): void {
@@ -117,17 +117,17 @@ function expectSame(ours: Answer, theirs: Answer): void {
   if (theirs.rows.length > 0) expect(ours.columns).toEqual(theirs.columns);
   expect(ours.rows).toHaveLength(theirs.rows.length);
   const theirParts = parts(theirs);
-  for (const [query, own] of parts(ours).entries()) {
-    for (const [position, row] of own.entries()) {
+  for (const [query, ourRows] of parts(ours).entries()) {
+    for (const [position, row] of ourRows.entries()) {
       const { _distance: wanted, ...others } = theirParts[query][position] as { _distance: number };
-      const found = row._distance as number;
-      expect(Math.abs(found - wanted)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(wanted)));
+      const distance = row._distance as number;
+      expect(Math.abs(distance - wanted)).toBeLessThanOrEqual(1e-5 * Math.max(1, Math.abs(wanted)));
       // Rows of nearly equal distance may change places.
-      const isClose = (other: Row | undefined) =>
-        other !== undefined &&
-        Math.abs((other._distance as number) - wanted) < 1e-5 * Math.max(1, Math.abs(wanted));
+      const isClose = (candidate: Row | undefined) =>
+        candidate !== undefined &&
+        Math.abs((candidate._distance as number) - wanted) < 1e-5 * Math.max(1, Math.abs(wanted));
       const isTie = isClose(theirParts[query][position - 1]) || isClose(theirParts[query][position + 1]);
-      const isLast = position === own.length - 1;
+      const isLast = position === ourRows.length - 1;
       const text = (value: unknown) =>
         JSON.stringify(value, (_, each) => (typeof each === "bigint" ? `${each}` : each));
       const { _distance: _, ...mine } = row;

@@ -21,12 +21,12 @@ describe("tables of 2.0", () => {
     const part = (seed: number) => makeTable(allTypesSpec(2_500, "some", { seed, shape: "sorted" }));
     await namespace.createTable({ id: [name] }, part(0));
     // A table keeps its version under a namespace with another default.
-    const other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
+    const newNamespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2" });
     for (let seed = 1; seed < 5; seed++) {
-      if (seed % 2 === 0) await other.insertIntoTable({ id: [name] }, part(seed));
+      if (seed % 2 === 0) await newNamespace.insertIntoTable({ id: [name] }, part(seed));
       else await reference.appendTable(root, name, arrow.tableToIPC(part(seed)));
     }
-    await other.close();
+    await newNamespace.close();
     const expected = part(0).concat(part(1), part(2), part(3), part(4));
     compareTables(expected, arrow.tableFromIPC(await reference.readTable(root, name)), { metadata: false });
     compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });

@@ -244,11 +244,11 @@ it("what cannot be meant is refused, and changes nothing", async () => {
 
 it("a writer in whose way versions were deleted is told so: what they changed is unknown", async () => {
   const { ns, root } = await makeTable("us");
-  await using other = new DirectoryNamespace({ root, durability: "none" });
+  await using second = new DirectoryNamespace({ root, durability: "none" });
   const slowly = async function* () {
-    await other.insertIntoTable({ id }, rowsOf(80));
-    await other.insertIntoTable({ id }, rowsOf(90));
-    await other.batchDeleteTableVersions({ id, ranges: [{ startVersion: 1, endVersion: 9 }] });
+    await second.insertIntoTable({ id }, rowsOf(80));
+    await second.insertIntoTable({ id }, rowsOf(90));
+    await second.batchDeleteTableVersions({ id, ranges: [{ startVersion: 1, endVersion: 9 }] });
     yield* rowsOf(1000).batches;
   };
   await expect(ns.insertIntoTable({ id }, slowly())).rejects.toThrow(ConcurrentModificationError);

@@ -11,7 +11,6 @@ export class ModelError extends Error {
   }
 }
 
-/** Returns "done", or the type of the error. */
 export function outcomeOf(run: () => void): string {
   try {
     run();
@@ -102,7 +101,6 @@ export interface ModelTarget {
   readonly timesPutBack: number;
 }
 
-/** A table at an earlier time. */
 export interface SavedTable {
   readonly table: ModelTable;
 }

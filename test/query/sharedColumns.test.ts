@@ -54,8 +54,8 @@ async function costOf(
   const table = await read();
   const buffers = new Set<ArrayBufferLike>();
   for (const { data } of table.batches) {
-    const visit = ({ buffers: own, children }: arrow.Data): void => {
-      for (const view of Object.values(own)) if (ArrayBuffer.isView(view)) buffers.add(view.buffer);
+    const visit = ({ buffers: parts, children }: arrow.Data): void => {
+      for (const view of Object.values(parts)) if (ArrayBuffer.isView(view)) buffers.add(view.buffer);
       for (const child of children) visit(child);
     };
     visit(data);

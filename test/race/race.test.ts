@@ -2,13 +2,14 @@
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { type Table, tableFromIPC } from "apache-arrow";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { encodeManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { runsOf } from "../support/effort.js";
 import { type EngineOutcome, type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { describe, expect, it } from "../support/fixtures.js";
+import { ipcOf, rowsOf } from "../support/intRows.js";
 import { ReferenceWorker, reference } from "../support/reference.js";
 
 const PROCESSES = 8;
@@ -16,14 +17,6 @@ const PROCESSES = 8;
 const APPENDS = runsOf("RACE_APPENDS", 40);
 const VERSIONS = runsOf("RACE_VERSIONS", 100);
 
-/** One row per value, so that every acknowledged append can be recognised. */
-const rowsOf = (...values: number[]): Table =>
-  new Table(
-    new RecordBatch({
-      v: makeData({ type: new Int32(), data: Int32Array.from(values), length: values.length }),
-    }),
-  );
-const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
 const valuesOf = (table: Table): number[] =>
   Array.from(table.getChild("v")!.toArray() as Int32Array).sort((a, b) => a - b);
 

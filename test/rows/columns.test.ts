@@ -339,7 +339,7 @@ describe("columns of data files of tables", () => {
     const rowsTimes = (factor: number) =>
       arrow.tableFromArrays({
         number: Int32Array.from({ length: 5000 }, (_, row) => row * factor),
-        other: Float64Array.from({ length: 5000 }, (_, row) => row / factor),
+        counterpart: Float64Array.from({ length: 5000 }, (_, row) => row / factor),
       });
     const table = rowsTimes(2);
     await reference.createTable(directory, "t", arrow.tableToIPC(rowsTimes(3), "stream"), {

@@ -28,10 +28,10 @@ describe("paths of fields", () => {
     ["s.list.item", "s.list.item", 6],
     ["m.entries.key", "m.entries.key", 9],
   ])("%s", (text, path, id) => {
-    const found = resolveField(fields, text);
-    expect(found.path).toBe(path);
-    expect(found.field.id).toBe(id);
-    expect(found.chain.at(-1)).toBe(found.field);
+    const resolved = resolveField(fields, text);
+    expect(resolved.path).toBe(path);
+    expect(resolved.field.id).toBe(id);
+    expect(resolved.chain.at(-1)).toBe(resolved.field);
   });
   it.each([
     "ID",

@@ -72,21 +72,21 @@ function questionsOf(name: string): Question[] {
 function verdict(answers: readonly Answer[], expected: readonly Answer[]): string {
   let equal = 0;
   let first: string | null = null;
-  for (const [index, given] of answers.entries()) {
+  for (const [index, answer] of answers.entries()) {
     const wanted = expected[index];
     if (!("answer" in wanted)) continue;
-    if ("error" in given) first ??= given.error.split("\n")[0].slice(0, 90);
-    else if (isAlike(given.answer, wanted.answer)) equal++;
+    if ("error" in answer) first ??= answer.error.split("\n")[0].slice(0, 90);
+    else if (isAlike(answer.answer, wanted.answer)) equal++;
     else first ??= "other rows";
   }
   return first === null ? "all" : `${equal} of ${answers.length}: ${first}`;
 }
 
 /** Equal, or, as lists of the ten nearest, mostly the same. */
-function isAlike(one: unknown, other: unknown): boolean {
-  if (JSON.stringify(one) === JSON.stringify(other)) return true;
-  if (!Array.isArray(one) || !Array.isArray(other) || one.length !== 10 || other.length !== 10) return false;
-  const ids = new Set(other);
+function isAlike(one: unknown, next: unknown): boolean {
+  if (JSON.stringify(one) === JSON.stringify(next)) return true;
+  if (!Array.isArray(one) || !Array.isArray(next) || one.length !== 10 || next.length !== 10) return false;
+  const ids = new Set(next);
   return one.filter((id) => ids.has(id)).length >= COMMON;
 }
 
@@ -117,10 +117,10 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
             compareTables(await reference.readTable(root, name), rows);
             continue;
           }
-          const found = await answerHere(name, question);
-          if (isAlike(found, wanted.answer)) continue;
+          const ours = await answerHere(name, question);
+          if (isAlike(ours, wanted.answer)) continue;
           throw new Error(
-            `${JSON.stringify(found).slice(0, 100)} is not ${JSON.stringify(wanted.answer).slice(0, 100)}`,
+            `${JSON.stringify(ours).slice(0, 100)} is not ${JSON.stringify(wanted.answer).slice(0, 100)}`,
           );
         } catch (error) {
           faults.push(faultOf(name, when, JSON.stringify(question).slice(0, 60), error));
@@ -165,7 +165,7 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
     const questions = Object.fromEntries(names.map((name) => [name, questionsOf(name)]));
     const expected = await askReference(root, questions);
     const all = await askRelease(project, root, questions).catch(() => null);
-    const found = new Map<string, string>();
+    const verdicts = new Map<string, string>();
     for (const name of names) {
       const answers =
         all?.[name] ??
@@ -173,9 +173,9 @@ describe.each(RELEASES)("LanceDB %s", (release) => {
           (one) => one[name],
           () => [{ error: "its process ended" }],
         ));
-      found.set(name, verdict(answers, expected[name]));
+      verdicts.set(name, verdict(answers, expected[name]));
     }
-    return found;
+    return verdicts;
   }
 
   /** Deletes rows and adds them again, updates some, merges some. */

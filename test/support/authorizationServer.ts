@@ -16,7 +16,6 @@ export interface AuthorizationServer extends AsyncDisposable {
   readonly jwksUri: string;
   /** Private key for each algorithm, with `kid` and `alg`. */
   readonly privateKeys: readonly JWK[];
-  /** Number of requests for the keys. */
   readonly keyReads: number;
   accessToken(request?: { readonly audience?: string; readonly alg?: "RS256" | "ES256" }): Promise<string>;
   /** Returns an ID token, whose audience is the client. */

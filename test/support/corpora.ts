@@ -34,17 +34,17 @@ export const projectPages = (most: number): string[] =>
 
 /** Paragraphs of the pages of installed packages. */
 export function packagePages(most: number): string[] {
-  const found: string[] = [];
+  const paths: string[] = [];
   for (const { name } of readdirSync(join(ROOT, "node_modules"), { withFileTypes: true })) {
     const path = join("node_modules", name, "README.md");
     try {
-      found.push(...paragraphs(read(path)).slice(0, 40));
+      paths.push(...paragraphs(read(path)).slice(0, 40));
     } catch (error) {
       if (!["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
-    if (found.length >= most) break;
+    if (paths.length >= most) break;
   }
-  return found.slice(0, most);
+  return paths.slice(0, most);
 }
 
 /** Parts of this project's source: names, signs and short comments. */
@@ -76,9 +76,9 @@ const LISTED = [
 
 /** Distinct words in use: the most common ones of a language first, then those of others. */
 export function wordsOf(language: string, count: number): string[] {
-  const own = language.toLowerCase();
-  const words = new Set<string>(LISTED.includes(own) ? listedWords(own) : namesIn(own));
-  const others = LISTED.filter((name) => name !== own).map(listedWords);
+  const code = language.toLowerCase();
+  const words = new Set<string>(LISTED.includes(code) ? listedWords(code) : namesIn(code));
+  const others = LISTED.filter((name) => name !== code).map(listedWords);
   for (let rank = 0; words.size < count; rank++) {
     for (const list of others) if (rank < list.length) words.add(list[rank]);
   }
@@ -100,12 +100,12 @@ function namesIn(language: string): string[] {
     region: pairs.map((pair) => pair.toUpperCase()),
     currency: pairs.flatMap((pair) => letters.map((third) => (pair + third).toUpperCase())),
   };
-  const found = new Set<string>();
+  const words = new Set<string>();
   for (const [type, all] of Object.entries(codes)) {
     const names = new Intl.DisplayNames("ta", { type: type as "language", fallback: "none" });
-    for (const code of all) for (const word of names.of(code)?.split(/[\s()-]+/) ?? []) found.add(word);
+    for (const code of all) for (const word of names.of(code)?.split(/[\s()-]+/) ?? []) words.add(word);
   }
-  return [...found].filter((word) => /\p{Script=Tamil}/u.test(word));
+  return [...words].filter((word) => /\p{Script=Tamil}/u.test(word));
 }
 
 function pagesOf(folder: string, depth: number): string[] {

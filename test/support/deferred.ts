@@ -1,5 +1,5 @@
 /** Makes a promise and the function that resolves it, as `Promise.withResolvers` does from Node 22 on. */
-export function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+export function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve = (): void => undefined;
   const promise = new Promise<void>((done) => {
     resolve = done;

@@ -10,7 +10,6 @@ import { CHECKOUT } from "./packedProject.js";
 export interface CodeBlock {
   readonly language: string;
   readonly text: string;
-  /** Number of its first line. */
   readonly line: number;
   /** The comment before it that exempts it, or null. */
   readonly exempted: string | null;

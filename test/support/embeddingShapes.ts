@@ -24,7 +24,7 @@ function chanceOf(seed: number): Chance {
 }
 
 /** Writes one vector into zeroed memory. */
-type Draw = (own: Float32Array, isQuery: boolean) => void;
+type Draw = (vector: Float32Array, isQuery: boolean) => void;
 /** Draws the common parameters of all vectors, and returns the function that draws one. */
 type World = (dimension: number, chance: Chance) => Draw;
 
@@ -34,10 +34,10 @@ const normals = (length: number, { normal }: Chance): Float32Array => Float32Arr
 const clustered: World = (dimension, chance) => {
   const count = 60;
   const centres = normals(count * dimension, chance);
-  return (own) => {
+  return (vector) => {
     const start = Math.floor(chance.uniform() * count) * dimension;
     for (let index = 0; index < dimension; index++)
-      own[index] = centres[start + index] + 0.6 * chance.normal();
+      vector[index] = centres[start + index] + 0.6 * chance.normal();
   };
 };
 
@@ -47,23 +47,24 @@ const correlated: World = (dimension, chance) => {
   const clusters = 50;
   const along = normals(directions * dimension, chance);
   const centres = normals(clusters * directions, chance);
-  return (own) => {
+  return (vector) => {
     const start = Math.floor(chance.uniform() * clusters) * directions;
     for (let which = 0; which < directions; which++) {
       const weight = (centres[start + which] + chance.normal()) / Math.sqrt(which + 1);
-      for (let index = 0; index < dimension; index++) own[index] += weight * along[which * dimension + index];
+      for (let index = 0; index < dimension; index++)
+        vector[index] += weight * along[which * dimension + index];
     }
-    for (let index = 0; index < dimension; index++) own[index] += 0.1 * chance.normal();
+    for (let index = 0; index < dimension; index++) vector[index] += 0.1 * chance.normal();
   };
 };
 
 /** Clusters whose largest vectors are many times as long as the smallest. */
 const unnormalised: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
-  return (own, isQuery) => {
-    draw(own, isQuery);
+  return (vector, isQuery) => {
+    draw(vector, isQuery);
     const length = Math.exp(0.6 * chance.normal());
-    for (let index = 0; index < dimension; index++) own[index] *= length;
+    for (let index = 0; index < dimension; index++) vector[index] *= length;
   };
 };
 
@@ -72,10 +73,10 @@ const anisotropic: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
   const mean = normals(dimension, chance);
   const scales = Float32Array.from({ length: dimension }, () => (chance.uniform() < 0.05 ? 12 : 1));
-  return (own, isQuery) => {
-    draw(own, isQuery);
+  return (vector, isQuery) => {
+    draw(vector, isQuery);
     for (let index = 0; index < dimension; index++)
-      own[index] = scales[index] * (own[index] + 4 * mean[index]);
+      vector[index] = scales[index] * (vector[index] + 4 * mean[index]);
   };
 };
 
@@ -84,13 +85,13 @@ const curved: World = (dimension, chance) => {
   const degrees = 5;
   const turns = normals(degrees * dimension, chance);
   const phases = Float32Array.from({ length: dimension }, () => 2 * Math.PI * chance.uniform());
-  return (own) => {
-    const place = normals(degrees, chance);
+  return (vector) => {
+    const center = normals(degrees, chance);
     for (let index = 0; index < dimension; index++) {
       let angle = phases[index];
       for (let degree = 0; degree < degrees; degree++)
-        angle += place[degree] * turns[degree * dimension + index];
-      own[index] = Math.sin(angle) + 0.02 * chance.normal();
+        angle += center[degree] * turns[degree * dimension + index];
+      vector[index] = Math.sin(angle) + 0.02 * chance.normal();
     }
   };
 };
@@ -98,43 +99,43 @@ const curved: World = (dimension, chance) => {
 /** Few texts repeated: many vectors are equal or nearly equal. */
 const repeated: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
-  const known: Float32Array[] = [];
-  return (own, isQuery) => {
-    if (known.length > 0 && chance.uniform() < 0.6) {
+  const earlier: Float32Array[] = [];
+  return (vector, isQuery) => {
+    if (earlier.length > 0 && chance.uniform() < 0.6) {
       // Prefers earlier ones.
-      own.set(known[Math.floor(known.length * chance.uniform() ** 3)]);
+      vector.set(earlier[Math.floor(earlier.length * chance.uniform() ** 3)]);
       if (isQuery || chance.uniform() < 0.3)
-        own.forEach((value, index) => void (own[index] = value + 0.02 * chance.normal()));
+        vector.forEach((value, index) => void (vector[index] = value + 0.02 * chance.normal()));
       return;
     }
-    draw(own, isQuery);
-    known.push(own.slice());
+    draw(vector, isQuery);
+    earlier.push(vector.slice());
   };
 };
 
 /** No value is below 0, and most are 0. */
 const sparse: World = (dimension, chance) => {
   const draw = correlated(dimension, chance);
-  return (own, isQuery) => {
-    draw(own, isQuery);
-    for (let index = 0; index < dimension; index++) own[index] = Math.max(0, own[index] - 1.5);
+  return (vector, isQuery) => {
+    draw(vector, isQuery);
+    for (let index = 0; index < dimension; index++) vector[index] = Math.max(0, vector[index] - 1.5);
   };
 };
 
 /** Uniform noise: no index can exploit it. */
-const shapeless: World = (_dimension, chance) => (own) => {
-  for (let index = 0; index < own.length; index++) own[index] = chance.normal();
+const shapeless: World = (_dimension, chance) => (vector) => {
+  for (let index = 0; index < vector.length; index++) vector[index] = chance.normal();
 };
 
 /** Queries from another distribution than the rows, as of another model or kind of text. */
 const elsewhere: World = (dimension, chance) => {
   const [rows, queries] = [correlated(dimension, chance), correlated(dimension, chance)];
-  return (own, isQuery) => {
-    rows(own, false);
+  return (vector, isQuery) => {
+    rows(vector, false);
     if (!isQuery) return;
-    const other = new Float32Array(dimension);
-    queries(other, true);
-    for (let index = 0; index < dimension; index++) own[index] = 0.5 * (own[index] + other[index]);
+    const noise = new Float32Array(dimension);
+    queries(noise, true);
+    for (let index = 0; index < dimension; index++) vector[index] = 0.5 * (vector[index] + noise[index]);
   };
 };
 

@@ -145,7 +145,6 @@ function halfFloat(bits: number): number {
   return exponent === 0 ? sign * mantissa * 2 ** -24 : sign * (mantissa + 1024) * 2 ** (exponent - 25);
 }
 
-/** The decimal's unscaled value. */
 function decimalAt(data: Data, row: number): string {
   const { bitWidth } = data.type as { bitWidth: number } & DataType;
   const words = (data.values as Uint32Array).subarray((row * bitWidth) / 32, ((row + 1) * bitWidth) / 32);

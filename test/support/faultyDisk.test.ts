@@ -22,12 +22,12 @@ async function setUp() {
     await handle.close();
   };
   const tree = async () => {
-    const found: Record<string, string> = {};
+    const contents: Record<string, string> = {};
     for (const entry of await readdir(root, { withFileTypes: true, recursive: true })) {
       const full = path.join(entry.parentPath, entry.name);
-      found[path.relative(root, full)] = entry.isFile() ? await readFile(full, "utf8") : "<dir>";
+      contents[path.relative(root, full)] = entry.isFile() ? await readFile(full, "utf8") : "<dir>";
     }
-    return found;
+    return contents;
   };
   return { root, disk, pathOf, write, tree };
 }

@@ -337,11 +337,11 @@ function changeField(bytes: Uint8Array, random: Random, path: number[]): Uint8Ar
   if (field === null) return changePayload(bytes, random);
   path.push(field.number);
   const before = bytes.subarray(0, field.start);
-  const own = bytes.subarray(field.start, field.end);
+  const fieldBytes = bytes.subarray(field.start, field.end);
   const after = bytes.subarray(field.end);
   const fate = random.below(12);
   if (fate === 0) return joined(before, after);
-  if (fate === 1) return joined(before, own, own, after);
+  if (fate === 1) return joined(before, fieldBytes, fieldBytes, after);
   const value = bytes.subarray(field.valueStart, field.end);
   const tag = encodeVarint(BigInt(field.number * 8 + field.type));
   if (field.type === 0) {

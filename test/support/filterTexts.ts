@@ -129,7 +129,7 @@ const pattern = of("a%", "%b", "%b%", "_", "__", "a_c", "%", "", "A%", "\\%", "b
   quote,
 );
 const day = of("1970-01-01", "1970-01-02", "1969-12-31", "2020-01-01", "2000-02-28").map(
-  (at) => `date '${at}'`,
+  (day) => `date '${day}'`,
 );
 const time = of(
   "1970-01-01",
@@ -138,7 +138,7 @@ const time = of(
   "2020-01-01 00:00:00.123",
   "2020-07-01 02:00:00",
   "1969-12-31 23:59:59.9995",
-).map((at) => `timestamp '${at}'`);
+).map((time) => `timestamp '${time}'`);
 
 const integers = of("i8", "i32", "i64", "u8", "u64", "st.a");
 const reals = of("f32", "f64", "st.`c.d`");
@@ -175,7 +175,7 @@ const list = fc.oneof(
   fc.tuple(of("remove", "remove_all"), integer).map(([f, item]) => `array_${f}(li, ${item})`),
   fc
     .tuple(of("replace", "replace_all"), integer, integer)
-    .map(([f, item, other]) => `array_${f}(li, ${item}, ${other})`),
+    .map(([f, item, operand]) => `array_${f}(li, ${item}, ${operand})`),
 );
 
 /** False for a column beside a literal: the reference narrows such literals to the column's type. */
@@ -206,9 +206,9 @@ const { condition, number, float, string } = fc.letrec<{
     fc.tuple(tie("string"), matched).map(([inner, regex]) => `regexp_instr(${inner}, ${regex})`),
     fc
       .tuple(of("year", "month", "day", "hour", "dow", "doy", "week", "quarter"), times)
-      .map(([part, at]) => `date_part('${part}', ${at})`),
-    fc.tuple(integers, integer).map(([column, other]) => `coalesce(${column}, ${other})`),
-    fc.tuple(integers, integer).map(([column, other]) => `nullif(${column}, ${other})`),
+      .map(([part, column]) => `date_part('${part}', ${column})`),
+    fc.tuple(integers, integer).map(([column, operand]) => `coalesce(${column}, ${operand})`),
+    fc.tuple(integers, integer).map(([column, operand]) => `nullif(${column}, ${operand})`),
   ),
   float: fc.oneof(
     { maxDepth: 2, withCrossShrink: true },
@@ -226,13 +226,13 @@ const { condition, number, float, string } = fc.letrec<{
     fc
       .tuple(of("lower", "upper", "btrim", "reverse", "ltrim"), tie("string"))
       .map(([f, inner]) => `${f}(${inner})`),
-    fc.tuple(tie("string"), text).map(([inner, other]) => `(${inner} || ${other})`),
-    fc.tuple(tie("string"), text).map(([inner, other]) => `coalesce(${inner}, ${other})`),
-    fc.tuple(tie("string"), text, text).map(([inner, one, other]) => `replace(${inner}, ${one}, ${other})`),
+    fc.tuple(tie("string"), text).map(([inner, operand]) => `(${inner} || ${operand})`),
+    fc.tuple(tie("string"), text).map(([inner, operand]) => `coalesce(${inner}, ${operand})`),
+    fc.tuple(tie("string"), text, text).map(([inner, from, to]) => `replace(${inner}, ${from}, ${to})`),
     fc
       .tuple(of("left", "right"), tie("string"), of("0", "1", "2", "-1"))
       .map(([f, inner, n]) => `${f}(${inner}, ${n})`),
-    fc.tuple(tie("string"), text).map(([inner, other]) => `concat(${inner}, ${other})`),
+    fc.tuple(tie("string"), text).map(([inner, operand]) => `concat(${inner}, ${operand})`),
     of("i8", "i64", "bo", "u64", "d32").map((column) => `cast(${column} as string)`),
     fc
       .tuple(
@@ -241,7 +241,7 @@ const { condition, number, float, string } = fc.letrec<{
         of("x", "[$0]", "$1-$2", "\\1", "\\\\1", "$\u007b1}a", "$$"),
         of("", ", 'g'", ", 'gi'", ", 'i'"),
       )
-      .map(([inner, regex, other, flags]) => `regexp_replace(${inner}, ${regex}, ${quote(other)}${flags})`),
+      .map(([inner, regex, to, flags]) => `regexp_replace(${inner}, ${regex}, ${quote(to)}${flags})`),
   ),
   leaf: fc.oneof(
     fc.tuple(integers, comparison, anyInteger).map((parts) => parts.join(" ")),
@@ -300,23 +300,23 @@ const { condition, number, float, string } = fc.letrec<{
       .map((parts) => parts.join(" ")),
     fc
       .tuple(of("array_min", "array_max"), comparison, integer)
-      .map(([f, sign, other]) => `${f}(li) ${sign} ${other}`),
+      .map(([f, sign, operand]) => `${f}(li) ${sign} ${operand}`),
     fc
       .tuple(list, of("1", "2", "-1"), integer)
-      .map(([inner, at, item]) => `array_element(${inner}, ${at}) = ${item}`),
+      .map(([inner, index, item]) => `array_element(${inner}, ${index}) = ${item}`),
     fc
       .tuple(list, of(",", ""), text)
-      .map(([inner, separator, other]) => `array_to_string(${inner}, '${separator}') <= ${other}`),
-    fc.tuple(of("1", "2", "-1", "0"), integer).map(([at, item]) => `li[${at}] = ${item}`),
+      .map(([inner, separator, operand]) => `array_to_string(${inner}, '${separator}') <= ${operand}`),
+    fc.tuple(of("1", "2", "-1", "0"), integer).map(([index, item]) => `li[${index}] = ${item}`),
     fc
       .tuple(texts, of("starts_with", "ends_with", "contains"), text)
-      .map(([column, f, other]) => `${f}(${column}, ${other})`),
+      .map(([column, f, operand]) => `${f}(${column}, ${operand})`),
     fc
       .tuple(texts, of("^a", "b$", "[a-c]+", "a|b", "^.$", "\\\\w", "(ab)?c", "é"))
       .map(([column, regex]) => `regexp_like(${column}, ${quote(regex)})`),
     fc
       .tuple(of("year", "month", "day", "hour", "week", "quarter"), of("ts", "tz", "tb"), comparison, time)
-      .map(([part, column, sign, other]) => `date_trunc('${part}', ${column}) ${sign} ${other}`),
+      .map(([part, column, sign, operand]) => `date_trunc('${part}', ${column}) ${sign} ${operand}`),
     fc
       .tuple(of("s", "Mixed", "st.B"), of("int", "double", "boolean", "date"), of("is null", "is not null"))
       .map(([column, type, word]) => `try_cast(${column} as ${type}) ${word}`),

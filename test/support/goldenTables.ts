@@ -11,7 +11,6 @@ import { bools, fieldOf } from "./arrowColumns.js";
 import type { ExactColumn } from "./exactJson.js";
 import { makeColumn, Random, type TypeName } from "./generators.js";
 
-/** Contents of <name>.json. */
 export interface Golden {
   /** Version of the files: 0.1, 2.0 … 2.3. */
   version: string;

@@ -1,7 +1,7 @@
 /** A namespace that holds calls whose context has `hold`, before the engine starts them. */
 
 import { DirectoryNamespace } from "tiltyard";
-import { deferred } from "./deferred.js";
+import { withResolvers } from "./deferred.js";
 import { makeTempDir } from "./tempDir.js";
 
 export interface HeldNamespace {
@@ -11,7 +11,7 @@ export interface HeldNamespace {
 }
 
 export async function makeHeldNamespace(): Promise<HeldNamespace> {
-  const { promise: gate, resolve: letGo } = deferred();
+  const { promise: gate, resolve: letGo } = withResolvers();
   const namespace = new DirectoryNamespace({
     root: await makeTempDir(),
     durability: "none",

@@ -27,20 +27,20 @@ interface Values {
 /** A filter that an index of text fragments answers. */
 const CONTAINS = "contains(v, 'tex')";
 const DAY_MS = 86_400_000;
-const common = (one: string, other: string): string[] => [
+const common = (one: string, second: string): string[] => [
   `v = ${one}`,
-  `v IN (${one}, ${other})`,
+  `v IN (${one}, ${second})`,
   "v IS NULL",
   "v IS NOT NULL",
   `v != ${one}`,
   `v = ${one} OR id < 3`,
   `NOT (v = ${one}) AND id > 5`,
 ];
-const ordered = (one: string, other: string): string[] => [
-  ...common(one, other),
+const ordered = (one: string, second: string): string[] => [
+  ...common(one, second),
   `v > ${one}`,
-  `v >= ${one} AND v < ${other}`,
-  `v BETWEEN ${one} AND ${other}`,
+  `v >= ${one} AND v < ${second}`,
+  `v BETWEEN ${one} AND ${second}`,
 ];
 const number = (type: arrow.DataType, of = (id: number): unknown => id % 17): Values => ({
   type,

@@ -125,7 +125,6 @@ export function canBeSent(type: DataType): boolean {
 }
 
 export interface Exchange<Spec> {
-  /** Label of printed lines. */
   readonly label: string;
   readonly namespace: DirectoryNamespace;
   readonly root: string;

@@ -90,7 +90,6 @@ export class JobTable {
   }
 }
 
-/** A process that runs jobs. */
 export class RunnerProcess {
   readonly #process: ChildProcess;
 

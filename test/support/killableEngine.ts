@@ -13,7 +13,6 @@ const ENTRY = fileURLToPath(new URL("./processes/engineServer.mjs", import.meta.
 
 export class KillableEngine {
   readonly #process: ChildProcess;
-  /** Resolves once the namespace is open. */
   readonly ready: Promise<unknown>;
 
   constructor(options: DirectoryNamespaceOptions) {
@@ -45,7 +44,6 @@ export class KillableEngine {
     this.#process.kill("SIGKILL");
   }
 
-  /** Resolves once the process has ended. */
   async gone(): Promise<void> {
     await exitOf(this.#process);
   }

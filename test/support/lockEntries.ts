@@ -5,7 +5,6 @@ import path from "node:path";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { isKeptName, newOwnerName } from "../../src/io/lock/lockOwner.js";
 
-/** Parts of an owner's name. */
 export interface OwnerParts {
   readonly host?: string;
   readonly boot?: string;

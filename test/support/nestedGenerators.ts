@@ -76,8 +76,8 @@ export const map = (
 const dictionaryTypes = new WeakMap<NestedSpec, arrow.Dictionary>();
 
 function dictionaryType(spec: NestedSpec): arrow.Dictionary {
-  const known = dictionaryTypes.get(spec);
-  if (known !== undefined) return known;
+  const cached = dictionaryTypes.get(spec);
+  if (cached !== undefined) return cached;
   const type = new arrow.Dictionary(new arrow.Utf8(), new arrow.Int16(), null, false);
   dictionaryTypes.set(spec, type);
   return type;
@@ -275,17 +275,17 @@ export const lengthsOf = (nesting: Nesting): readonly ListLength[] =>
     : ["short"];
 
 /** True if `found` accepts a node of the spec. */
-export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean): boolean {
-  if (found(spec)) return true;
+export function someNode(spec: NestedSpec, accepts: (node: NestedSpec) => boolean): boolean {
+  if (accepts(spec)) return true;
   switch (spec.kind) {
     case "leaf":
       return false;
     case "struct":
-      return spec.members.some((member) => someNode(member, found));
+      return spec.members.some((member) => someNode(member, accepts));
     case "map":
-      return someNode(spec.key, found) || someNode(spec.value, found);
+      return someNode(spec.key, accepts) || someNode(spec.value, accepts);
     default:
-      return someNode(spec.item, found);
+      return someNode(spec.item, accepts);
   }
 }
 

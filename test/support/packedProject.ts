@@ -16,7 +16,6 @@ const OF_REFERENCE = ["@lancedb/lancedb"];
 
 export interface PackedProject {
   readonly directory: string;
-  /** Bytes of the package's files. */
   readonly unpackedBytes: number;
 }
 
@@ -55,7 +54,7 @@ function expand(name: string): string[] {
   return readdirSync(join(CHECKOUT, "node_modules", scope)).map((each) => `${scope}/${each}`);
 }
 
-/** Makes a directory with links to the built package of the checkout, to apache-arrow and to the types of Node.js. */
+/** Makes a directory with links to the built package, to apache-arrow and to the types of Node.js. */
 export async function makeLinkedProject(): Promise<string> {
   const project = await makeTempDir();
   await mkdir(join(project, "node_modules", "@types"), { recursive: true });

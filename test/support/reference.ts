@@ -14,9 +14,7 @@ export interface ReferenceJob {
   kind: "appendEach";
   uri: string;
   name: string;
-  /** Arrow IPC streams. */
   payloads: Uint8Array[];
-  /** Number of retries of a failed append. */
   retries: number;
 }
 

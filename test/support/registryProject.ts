@@ -64,7 +64,6 @@ export async function needRegistry(context: TestContext): Promise<void> {
 
 export interface RegistryProject {
   readonly directory: string;
-  /** Duration of npm in milliseconds. */
   readonly installMs: number;
 }
 
@@ -94,7 +93,6 @@ export async function folderOf({ directory }: RegistryProject, name: string): Pr
   return path;
 }
 
-/** Path of a package's command. */
 export function commandOf({ directory }: RegistryProject, path: string): string {
   return join(directory, "node_modules", path);
 }

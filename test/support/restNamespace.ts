@@ -63,8 +63,8 @@ export class RestNamespace {
     return this.#engine.root;
   }
 
-  table(id: readonly string[], at: TableHandleOptions = {}): TableHandle {
-    return new TableHandle(this as unknown as DirectoryNamespace, id, at);
+  table(id: readonly string[], options: TableHandleOptions = {}): TableHandle {
+    return new TableHandle(this as unknown as DirectoryNamespace, id, options);
   }
 
   async close(): Promise<void> {

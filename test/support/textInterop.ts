@@ -162,7 +162,7 @@ class Queries {
 
 type Found = { id: number; _score: number };
 
-const byId = (found: readonly Found[]) => new Map(found.map(({ id, _score }) => [Number(id), _score]));
+const byId = (rows: readonly Found[]) => new Map(rows.map(({ id, _score }) => [Number(id), _score]));
 const ascending = (ids: Iterable<number>) => [...ids].sort((a, b) => a - b);
 
 async function expectSame(
@@ -187,7 +187,7 @@ async function expectSame(
     expect(here[row]._score, label).toBeLessThanOrEqual(here[row - 1]._score);
   }
   if (limit !== undefined) {
-    const scores = (found: readonly Found[]) => found.map(({ _score }) => _score).sort((a, b) => b - a);
+    const scores = (rows: readonly Found[]) => rows.map(({ _score }) => _score).sort((a, b) => b - a);
     const [ours, theirs] = [scores(here), scores(there)];
     expect(ours.length, label).toBe(theirs.length);
     for (const [rank, score] of theirs.entries()) {
@@ -197,8 +197,8 @@ async function expectSame(
   }
   const theirs = byId(there);
   const ours = byId(here);
-  const found = [...ours.keys()].filter((id) => pair.isPassedOver !== true || theirs.has(id));
-  expect(ascending(found), label).toEqual(ascending(theirs.keys()));
+  const shared = [...ours.keys()].filter((id) => pair.isPassedOver !== true || theirs.has(id));
+  expect(ascending(shared), label).toEqual(ascending(theirs.keys()));
   for (const [id, score] of theirs) {
     expect(Math.abs((ours.get(id) ?? 0) - score), `${label}: ${id}`).toBeLessThan(toleranceOf(score));
   }

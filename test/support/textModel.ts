@@ -50,29 +50,28 @@ export class TextModel {
   readonly #indexed: readonly ModelRow[];
   /** Uncovered rows; their number affects scores. */
   readonly #others: readonly ModelRow[];
-  readonly #found: readonly ModelRow[];
+  readonly #selected: readonly ModelRow[];
 
   /** @param isSelected rows that may be found */
   constructor(rows: readonly ModelRow[], isSelected: (row: ModelRow) => boolean, isFast: boolean) {
     const withWords = rows.filter(({ words }) => words.length > 0);
     this.#indexed = withWords.filter(({ isIndexed }) => isIndexed);
     this.#others = withWords.filter((row) => !isFast && !row.isIndexed && row.isAlive && isSelected(row));
-    this.#found = [...this.#indexed.filter((row) => row.isAlive && isSelected(row)), ...this.#others];
+    this.#selected = [...this.#indexed.filter((row) => row.isAlive && isSelected(row)), ...this.#others];
   }
 
-  /** Returns scores by row id. */
   search(query: ModelQuery): Scores {
     if ("match" in query) return this.#match(query.match);
     if ("phrase" in query) return this.#phrase(query.phrase);
     if ("multiMatch" in query) {
       const parts = query.multiMatch.matchQueries.map((each) => this.#match(each));
-      return combined(parts, (own) => Math.max(...own));
+      return combined(parts, (partScores) => Math.max(...partScores));
     }
     if ("boost" in query) {
       const { positive, negative, negativeBoost } = query.boost;
       const taken = this.search(negative);
-      const given = this.search(positive);
-      return new Map([...given].map(([id, score]) => [id, score - negativeBoost * (taken.get(id) ?? 0)]));
+      const matches = this.search(positive);
+      return new Map([...matches].map(([id, score]) => [id, score - negativeBoost * (taken.get(id) ?? 0)]));
     }
     return this.#boolean(query.boolean);
   }
@@ -81,7 +80,9 @@ export class TextModel {
     const required = must.map((each) => this.search(each));
     const optional = should.map((each) => this.search(each));
     const forbidden = mustNot.map((each) => this.search(each));
-    const all = combined([...required, ...optional], (own) => own.reduce((sum, score) => sum + score, 0));
+    const all = combined([...required, ...optional], (scores) =>
+      scores.reduce((sum, score) => sum + score, 0),
+    );
     for (const id of [...all.keys()]) {
       const isWanted = required.every((scores) => scores.has(id));
       if (!isWanted || forbidden.some((scores) => scores.has(id))) all.delete(id);
@@ -91,15 +92,15 @@ export class TextModel {
 
   #match({ terms, operator, boost = 1, fuzziness = 0, prefixLength = 0, maxExpansions = 50 }: Match): Scores {
     const words = terms.split(" ");
-    const found: Scores = new Map();
+    const scores: Scores = new Map();
     const tokensOf = fuzziness > 0 ? this.#alike(words, fuzziness, prefixLength, maxExpansions) : null;
-    for (const row of this.#found) {
-      const own = row.isIndexed && tokensOf !== null ? tokensOf : words.map((word) => [word]);
-      const has = own.map((tokens) => tokens.some((token) => row.words.includes(token)));
+    for (const row of this.#selected) {
+      const rowTokens = row.isIndexed && tokensOf !== null ? tokensOf : words.map((word) => [word]);
+      const has = rowTokens.map((tokens) => tokens.some((token) => row.words.includes(token)));
       if (operator === "And" ? !has.every(Boolean) : !has.some(Boolean)) continue;
-      found.set(row.id, boost * this.#score(row, own.flat()));
+      scores.set(row.id, boost * this.#score(row, rowTokens.flat()));
     }
-    return found;
+    return scores;
   }
 
   /** Returns similar tokens of the index per word, in text order, for the first words first. */
@@ -117,7 +118,7 @@ export class TextModel {
 
   #phrase({ terms, slop }: { readonly terms: string; readonly slop: number }): Scores {
     const words = terms.split(" ");
-    const rows = this.#found.filter((row) => hasPhrase(row.words, words, slop));
+    const rows = this.#selected.filter((row) => hasPhrase(row.words, words, slop));
     return new Map(rows.map((row) => [row.id, this.#score(row, words)]));
   }
 

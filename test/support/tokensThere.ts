@@ -32,7 +32,7 @@ export async function tokensThere(
   connection.close();
   const indices = join(root, "t.lance", "_indices");
   const files = filesIn(join(indices, readdirSync(indices)[0]));
-  const found: PlacedToken[][] = texts.map(() => []);
+  const byText: PlacedToken[][] = texts.map(() => []);
   try {
     const { partitions } = await openTextIndex(files);
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -48,7 +48,7 @@ export async function tokensThere(
         for (const [index, document] of postings.documents.entries()) {
           for (let count = 0; count < postings.frequencies[index]; count++) {
             const position = postings.positions?.[slot++] ?? 0;
-            found[ids[2 * document]].push([names.get(id) ?? "", position]);
+            byText[ids[2 * document]].push([names.get(id) ?? "", position]);
           }
         }
       }
@@ -56,5 +56,5 @@ export async function tokensThere(
   } finally {
     await files.close();
   }
-  return found.map((tokens) => tokens.sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1)));
+  return byText.map((tokens) => tokens.sort((a, b) => a[1] - b[1] || (a[0] < b[0] ? -1 : 1)));
 }

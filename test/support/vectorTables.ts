@@ -1,6 +1,7 @@
 /** Tables of vectors, and the distances that searches must find. */
 
 import * as arrow from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
 import { decodeHalfFloat, encodeHalfFloat } from "../../src/bytes/halfFloat.js";
 import { columnsOf, fieldOf, int32s } from "./arrowColumns.js";
 
@@ -34,11 +35,17 @@ export function randomVector(item: TestItem, dimension: number, next: () => numb
   });
 }
 
-/** A row of a search. */
 export interface Found {
   readonly id: number;
   readonly _distance: number;
   readonly query_index?: number;
+}
+
+export async function searchRows(
+  namespace: DirectoryNamespace,
+  request: Parameters<DirectoryNamespace["queryTable"]>[0],
+): Promise<Found[]> {
+  return (await (await namespace.queryTable(request)).toArray()) as unknown as Found[];
 }
 
 export interface TestRow {

@@ -1,7 +1,7 @@
 /** Makes small tables with the reference, and opens them with the engine. */
 
 import { join } from "node:path";
-import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { tableFromIPC } from "apache-arrow";
 import type { CreateOptions } from "tiltyard-reference";
 import { Manifest, ManifestHead, type Transaction } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -14,8 +14,11 @@ import { ManifestFile } from "../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { type OpenVersion, type TableEnvironment, tableAt } from "../../src/table/versions/tableAt.js";
 import { versionEntry } from "../../src/table/versions/versions.js";
+import { ipcOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+
+export { ipcOf } from "../support/intRows.js";
 
 export const disk = new NodeDisk({ durability: "none" });
 
@@ -58,16 +61,6 @@ export async function commitPlannedOn(
     new ManifestFile(entry.path, { ...parts, content: [] });
   return commitTransaction({ ...entry, directory, table, file }, transaction, options);
 }
-
-/** Encodes one int32 column `v` as an IPC stream. */
-export const ipcOf = (...values: number[]): Uint8Array =>
-  tableToIPC(
-    new Table(
-      new RecordBatch({
-        v: makeData({ type: new Int32(), data: Int32Array.from(values), length: values.length }),
-      }),
-    ),
-  );
 
 export interface ReferenceTable {
   readonly uri: string;

@@ -108,11 +108,11 @@ describe("openInput takes", () => {
     const schema = new arrow.Schema([fieldOf("d", type)]);
     const first = utf8s(["a", "b"]);
     const grown = first.concat(utf8s(["c"]));
-    const other = utf8s(["z"]);
+    const second = utf8s(["z"]);
     const batches = [
       [[0, 1], first],
       [[2, 0], grown],
-      [[0, 0], other],
+      [[0, 0], second],
     ].map(([indices, dictionary]) => {
       const child = arrow.makeData({
         type,
@@ -283,9 +283,9 @@ describe("openInput refuses", () => {
       new arrow.Table({ b: int32s([1]) }),
       new arrow.Table({ a: int32s([1]), b: int32s([1]) }),
     ];
-    for (const other of others) {
-      await expect(readAll([first, other.batches[0]])).rejects.toThrow(InvalidInputError);
-      await expect(readAll([first, other])).rejects.toThrow(InvalidInputError);
+    for (const second of others) {
+      await expect(readAll([first, second.batches[0]])).rejects.toThrow(InvalidInputError);
+      await expect(readAll([first, second])).rejects.toThrow(InvalidInputError);
     }
   });
 

@@ -182,9 +182,9 @@ describe("types and their texts", () => {
 
   it("are the same where all parameters are", () => {
     fc.assert(
-      fc.property(types, types, (one, other) => {
+      fc.property(types, types, (one, second) => {
         expect(isSameType(one, parseType(formatType(one)))).toBe(true);
-        expect(isSameType(one, other)).toBe(formatType(one) === formatType(other));
+        expect(isSameType(one, second)).toBe(formatType(one) === formatType(second));
       }),
     );
   });

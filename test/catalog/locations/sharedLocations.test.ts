@@ -5,11 +5,9 @@ import { UnsupportedError } from "tiltyard";
 import { expect } from "vitest";
 import { it } from "../../support/fixtures.js";
 import { rowsOf } from "../../support/intRows.js";
-import { makeTempDir } from "../../support/tempDir.js";
 
 /** Tables `t` and `n.c`; `n.r` shares the directory of `t`, and `n.d` that of `n.c`. */
-it.beforeEach(async ({ ns }) => {
-  const root = await makeTempDir();
+it.beforeEach(async ({ root, ns }) => {
   await ns.createNamespace({ id: ["n"] });
   await ns.createTable({ id: ["t"] }, rowsOf(1));
   await ns.createTable({ id: ["n", "c"] }, rowsOf(1, 2));

@@ -25,7 +25,6 @@ const FILTERS = [
 const TYPE_ROWS = 120;
 
 export interface FrameEngine {
-  /** Name and release. */
   readonly name: string;
   readonly environment: string;
   /** Module of `python/`. */

@@ -22,7 +22,6 @@ export interface RayOptions {
 }
 
 export class RayProcesses implements AsyncDisposable {
-  /** URL of the dashboard. */
   readonly address: string;
   readonly python: string;
   readonly token = TOKEN;

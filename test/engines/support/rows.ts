@@ -13,7 +13,6 @@ export const VECTORS: SampleColumn = [
   (id) => [id, id % 10, (id * 7) % 31, 1],
 ];
 
-/** Numbers from `first` on. */
 export const numbersFrom = (first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index);
 
@@ -31,7 +30,6 @@ export function rowsOf(ids: readonly number[], columns: Readonly<Record<string, 
 
 const ID_SCHEMA = new arrow.Schema([fieldOf("id", new arrow.Int64())]);
 
-/** Rows that have an id only. */
 export const idRows = (...ids: readonly number[]): arrow.Table =>
   new arrow.Table(ID_SCHEMA, { id: int64s(ids.map(BigInt)) });
 
@@ -40,7 +38,6 @@ export const idsOf = (rows: arrow.Table): number[] => Array.from(rows.getChild("
 
 export const ascending = (ids: readonly number[]): number[] => [...ids].sort((one, two) => one - two);
 
-/** Ids of rows, ascending. */
 export const sortedIdsOf = (rows: arrow.Table): number[] => ascending(idsOf(rows));
 
 /** Rows in the order of a column of integers. */

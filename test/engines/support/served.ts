@@ -29,13 +29,11 @@ export class ServedDirectory implements AsyncDisposable {
     return `t${this.#tables++}`;
   }
 
-  /** Ids of a table's rows, ascending. */
   async ids(id: readonly string[]): Promise<number[]> {
     const table = this.namespace.table([...id]);
     return sortedIdsOf(await table.scan({ columns: ["id"] }).toArrow());
   }
 
-  /** Inserts rows over HTTP. */
   async insertByRest(id: readonly string[], rows: Table): Promise<void> {
     const response = await fetch(`${this.handler.url}/v1/table/${id.join("$")}/insert?mode=append`, {
       method: "POST",

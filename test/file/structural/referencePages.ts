@@ -9,7 +9,6 @@ import { type DataFileMetadata, openDataFile } from "../../../src/file/container
 import type { ReadHandle } from "../../../src/io/disk/disk.js";
 import { readColumns } from "../dataFiles.js";
 
-/** Handle over the bytes of a file. */
 export function memoryHandle(path: string, bytes: Uint8Array): ReadHandle {
   return {
     path,
@@ -47,7 +46,6 @@ export async function readDataFile(path: string, schema: Schema): Promise<Table>
   return new Table(schema, [new RecordBatch(schema, data)]);
 }
 
-/** Schema of Arrow IPC bytes. */
 export const schemaOfIpc = (ipc: Uint8Array): Schema => tableFromIPC(ipc).schema;
 
 /** Names the layouts and compressions of each column of a file. */

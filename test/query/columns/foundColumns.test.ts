@@ -52,21 +52,21 @@ describe("the order of columns", () => {
   });
 
   const KINDS: Readonly<
-    Record<string, { their: (table: TheirTable) => Query; own: Partial<QueryTableRequest> }>
+    Record<string, { their: (table: TheirTable) => Query; ours: Partial<QueryTableRequest> }>
   > = {
-    scan: { their: (table) => table.query() as unknown as Query, own: {} },
+    scan: { their: (table) => table.query() as unknown as Query, ours: {} },
     filter: {
       their: (table) => table.query().where("id > 3") as unknown as Query,
-      own: { filter: "id > 3" },
+      ours: { filter: "id > 3" },
     },
-    vector: { their: (table) => table.query().nearestTo([0, 1]), own: { vector: [0, 1] } },
+    vector: { their: (table) => table.query().nearestTo([0, 1]), ours: { vector: [0, 1] } },
     "filtered vector": {
       their: (table) => table.query().nearestTo([0, 1]).where("id > 0").postfilter().distanceRange(0, 90),
-      own: { vector: [0, 1], filter: "id > 0", prefilter: false, lowerBound: 0, upperBound: 90 },
+      ours: { vector: [0, 1], filter: "id > 0", prefilter: false, lowerBound: 0, upperBound: 90 },
     },
     "several vectors": {
       their: (table) => table.query().nearestTo([0, 1]).addQueryVector([3, 1]),
-      own: {
+      ours: {
         vector: [
           [0, 1],
           [3, 1],
@@ -75,11 +75,11 @@ describe("the order of columns", () => {
     },
     text: {
       their: (table) => table.query().fullTextSearch("kitten") as unknown as Query,
-      own: { fullTextQuery: textQuery("kitten") },
+      ours: { fullTextQuery: textQuery("kitten") },
     },
     hybrid: {
       their: (table) => table.query().fullTextSearch("kitten").nearestTo([0, 1]),
-      own: { fullTextQuery: textQuery("kitten"), vector: [0, 1] },
+      ours: { fullTextQuery: textQuery("kitten"), vector: [0, 1] },
     },
   };
   const DISTANCE = ["vector", "filtered vector", "several vectors"];
@@ -108,11 +108,11 @@ describe("the order of columns", () => {
     schema.fields.map(({ name, nullable }) => `${name}${nullable ? "?" : ""}`);
 
   it.each(Object.keys(KINDS))("is the reference's: %s", async (kind) => {
-    const { their, own } = KINDS[kind];
+    const { their, ours } = KINDS[kind];
     for (const { columns, of } of SELECTIONS) {
       if (of !== undefined && !of.includes(kind)) continue;
       // Without a row there is no batch, and LanceDB returns an empty table.
-      if (Array.isArray(columns) && columns.length === 0 && !("vector" in own || "fullTextQuery" in own))
+      if (Array.isArray(columns) && columns.length === 0 && !("vector" in ours || "fullTextQuery" in ours))
         continue;
       for (const withRowId of [false, true]) {
         const asked = (table: TheirTable) => {
@@ -128,14 +128,14 @@ describe("the order of columns", () => {
           Array.isArray(columns) || columns === undefined ? columns : { columnAliases: columns };
         const result = await namespace.queryTable({
           id: ["ordered"],
-          ...own,
+          ...ours,
           columns: selection,
           withRowId,
           limit: 3,
         });
         // LanceDB's answers of two searches have no distance.
-        const found = names(result.schema).filter((name) => kind !== "hybrid" || name !== "_distance?");
-        if (!isDropped) expect(found, label).toEqual(wanted);
+        const shownNames = names(result.schema).filter((name) => kind !== "hybrid" || name !== "_distance?");
+        if (!isDropped) expect(shownNames, label).toEqual(wanted);
         expect(names((await asked(ofServer).toArrow()).schema), `over HTTP, ${label}`).toEqual(wanted);
       }
     }
@@ -319,11 +319,11 @@ describe.each(FOUND)("a table with a column %s", (name) => {
       const ways = type === "float64" ? { inProcess, overHttp } : { inProcess };
       for (const [way, ask] of Object.entries(ways)) {
         const label = `${way}, `;
-        const found = await inProcess("plain", { ...request, columns: ["id"] });
-        expect(found.length).toBeGreaterThan(0);
-        expect(await ask(table, { ...request, columns: ["id"] }), `${label}without it`).toEqual(found);
+        const matches = await inProcess("plain", { ...request, columns: ["id"] });
+        expect(matches.length).toBeGreaterThan(0);
+        expect(await ask(table, { ...request, columns: ["id"] }), `${label}without it`).toEqual(matches);
 
-        const withSaved = found.map((row) => ({ ...row, [name]: saved[row.id as number] }));
+        const withSaved = matches.map((row) => ({ ...row, [name]: saved[row.id as number] }));
         const named = await outcome(ask(table, { ...request, columns: ["id", name] }));
         expect(named, `${label}named`).toEqual(isShared ? refusal : withSaved);
         const all = await outcome(ask(table, request));
@@ -331,7 +331,7 @@ describe.each(FOUND)("a table with a column %s", (name) => {
         else expect((all as Rows).map((row) => row[name])).toEqual(withSaved.map((row) => row[name]));
 
         const columnAliases = { id: "id", saved: name };
-        const renamed = found.map((row) => ({ ...row, saved: saved[row.id as number] }));
+        const renamed = matches.map((row) => ({ ...row, saved: saved[row.id as number] }));
         expect(await ask(table, { ...request, columns: { columnAliases } }), `${label}renamed`).toEqual(
           renamed,
         );
@@ -361,7 +361,7 @@ describe.each(FOUND)("a table with a column %s", (name) => {
             columns: { columnAliases: { id: "id", next: `${name} + 1` } },
           });
           expect(computed.map((row: Rows[number]) => row.next)).toEqual(
-            found.map((row) => Number(saved[row.id as number]) + 1),
+            matches.map((row) => Number(saved[row.id as number]) + 1),
           );
         }
       }
@@ -389,16 +389,16 @@ it.each(Object.entries(SEARCHES))("results that are kept as a table are searched
   await namespace.createTable({ id: [kept], mode: "overwrite" }, rows);
   await indexText(kept);
   for (const again of Object.values(SEARCHES)) {
-    const found = await inProcess(kept, { ...again.request, columns: ["id"] });
-    expect(found.length).toBeGreaterThan(0);
-    for (const row of found) {
+    const matches = await inProcess(kept, { ...again.request, columns: ["id"] });
+    expect(matches.length).toBeGreaterThan(0);
+    for (const row of matches) {
       if (!again.adds.includes("_distance") || row._distance === null) continue;
       const near = again.adds.includes("query_index") ? [0, 9][row.query_index as number] : 0;
       expect(row._distance).toBe(((row.id as number) - near) ** 2);
     }
     const shared = again.adds.find((name) => adds.includes(name));
     const all = await outcome(inProcess(kept, again.request));
-    if (shared === undefined) expect(all).toHaveLength(found.length);
+    if (shared === undefined) expect(all).toHaveLength(matches.length);
     else expect(all).toMatch(/^columns: \w+ is what a search gives; return the column under another name$/);
     expect(await outcome(overHttp(kept, again.request))).toEqual(all);
   }

@@ -131,10 +131,10 @@ describe("a table with stable row ids of ours", () => {
     await ns.insertIntoTable({ id: ["t"] }, rowsFrom(80, 1));
     const connection = await connect(root);
     for (const [version, branch] of [[3], [4], [5], [undefined, "dev"], [undefined]] as const) {
-      const at = { version, branch };
-      const read = await reference.readTable(root, "t", { ...at, columns: ALL });
+      const target = { version, branch };
+      const read = await reference.readTable(root, "t", { ...target, columns: ALL });
       const data = tableFromIPC(read);
-      const mine = await (await ns.queryTable({ id: ["t"], ...at, columns: ALL })).toArrow();
+      const mine = await (await ns.queryTable({ id: ["t"], ...target, columns: ALL })).toArrow();
       expect(values(mine)).toEqual(values(data));
     }
     connection.close();

@@ -5,7 +5,14 @@ import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { buildIndex } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { nearestOf, randomNumbers, randomVector, testRows, vectorTable } from "../../support/vectorTables.js";
+import {
+  nearestOf,
+  randomNumbers,
+  randomVector,
+  searchRows,
+  testRows,
+  vectorTable,
+} from "../../support/vectorTables.js";
 
 const DIMENSION = 40;
 const ROUNDS = 4;
@@ -33,12 +40,9 @@ it.each([
     some.find(({ vector }) => vector !== null)?.vector as number[],
     new Array(DIMENSION).fill(1e-20),
   );
-  const ask = async (vector: number[], more: object) => {
+  const ask = (vector: number[], more: object) => {
     const request = { id, vector, distanceType: metric, columns: ["id", "_distance"], nprobes: 2, ...more };
-    return (await (await namespace.queryTable(request)).toArray()) as unknown as {
-      id: number;
-      _distance: number;
-    }[];
+    return searchRows(namespace, request);
   };
 
   async function expectSame(live: typeof rows, more: object = {}): Promise<void> {

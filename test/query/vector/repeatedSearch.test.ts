@@ -5,7 +5,14 @@ import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { buildIndex } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
-import { nearestOf, randomNumbers, randomVector, testRows, vectorTable } from "../../support/vectorTables.js";
+import {
+  nearestOf,
+  randomNumbers,
+  randomVector,
+  searchRows,
+  testRows,
+  vectorTable,
+} from "../../support/vectorTables.js";
 
 const DIMENSION = 20;
 const ROUNDS = 8;
@@ -42,9 +49,7 @@ it.each([
           columns: ["id"],
           ...(filter && { filter, prefilter: true }),
         };
-        const rowsFound = (await (await namespace.queryTable(request)).toArray()) as unknown as {
-          id: number;
-        }[];
+        const rowsFound = await searchRows(namespace, request);
         answers.push(rowsFound.map((row) => row.id));
         expect(rowsFound).toHaveLength(10);
         expect(rowsFound.every((row) => kept.has(row.id))).toBe(true);

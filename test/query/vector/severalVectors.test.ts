@@ -8,7 +8,9 @@ import { runsOf } from "../../support/effort.js";
 import { buildIndex } from "../../support/indexedTable.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import {
+  type Found,
   randomNumbers,
+  searchRows,
   type TestItem,
   type TestMetric,
   type TestRow,
@@ -38,19 +40,13 @@ function clusteredRows(item: TestItem, count: number, seed: number): TestRow[] {
   });
 }
 
-type Found = { readonly id: number; readonly _distance: number; readonly query_index?: number };
-
 async function expectSame(
   namespace: DirectoryNamespace,
   vectors: readonly (readonly number[])[],
   rest: object,
 ): Promise<void> {
-  const ask = async (vector: unknown): Promise<Found[]> => {
-    const request = { id: ["t"], columns: ["id"], ...rest, vector } as Parameters<
-      DirectoryNamespace["queryTable"]
-    >[0];
-    return (await (await namespace.queryTable(request)).toArray()) as unknown as Found[];
-  };
+  const ask = (vector: unknown): Promise<Found[]> =>
+    searchRows(namespace, { id: ["t"], columns: ["id"], ...rest, vector } as never);
   const alone = async () => {
     const answers: Found[] = [];
     for (const [index, vector] of vectors.entries()) {

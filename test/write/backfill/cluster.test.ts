@@ -21,7 +21,7 @@ import {
 import { createRestHandler } from "tiltyard/rest";
 import { beforeEach, describe, expect, it } from "vitest";
 import { int32s } from "../../support/arrowColumns.js";
-import { deferred } from "../../support/deferred.js";
+import { withResolvers } from "../../support/deferred.js";
 import { createParts, freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
@@ -477,7 +477,7 @@ describe("an executor", () => {
 
   it("is stopped when the job is cancelled, even if it hangs", async () => {
     await makeTable(2);
-    const { promise: isHanging, resolve: tell } = deferred();
+    const { promise: isHanging, resolve: tell } = withResolvers();
     let reason: unknown;
     const late: { readonly task: BackfillTask; readonly run: ClusterRun }[] = [];
     const cluster: ClusterExecutor = {
@@ -633,7 +633,7 @@ describe("a worker", () => {
 describe("a job on a cluster", () => {
   it("resumes after the end of its process, with the values that workers saved meanwhile", async () => {
     await makeTable(4);
-    const { promise: isHanging, resolve: tell } = deferred();
+    const { promise: isHanging, resolve: tell } = withResolvers();
     let tasks: readonly BackfillTask[] = [];
     const hanging: ClusterExecutor = {
       async run(request, run) {

@@ -8,7 +8,7 @@ import type { AlterTableBackfillColumnsRequest, DirectoryNamespace } from "tilty
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { checkpointsDirectory } from "../../../src/table/versions/paths.js";
 import { fieldOf } from "../../support/arrowColumns.js";
-import { deferred } from "../../support/deferred.js";
+import { withResolvers } from "../../support/deferred.js";
 import { reference } from "../../support/reference.js";
 import { freshStage } from "../../support/stage.js";
 
@@ -228,7 +228,7 @@ it("is removed if the function fails", async () => {
 
 it("is removed if the job is cancelled", async () => {
   let seen = 0;
-  const { promise: isReached, resolve: reached } = deferred();
+  const { promise: isReached, resolve: reached } = withResolvers();
   onCall = async (first) => {
     if (first !== ROWS - BATCH_ROWS) return;
     seen = (await newFiles()).length;

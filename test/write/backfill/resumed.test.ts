@@ -5,7 +5,7 @@ import { type DirectoryNamespace, InternalError, type UserFunction } from "tilty
 import { beforeEach, expect, it, vi } from "vitest";
 import { CheckpointFiles } from "../../../src/write/backfill/checkpointFiles.js";
 import { listOf } from "../../support/arrowColumns.js";
-import { deferred } from "../../support/deferred.js";
+import { withResolvers } from "../../support/deferred.js";
 import { createParts, freshStage } from "../../support/stage.js";
 
 const ID = { id: ["t"] };
@@ -44,7 +44,7 @@ function open(version: string, hangs?: number, hanging?: () => void): DirectoryN
 
 /** Makes a table of numbers by fragment; version 1 of the function has filled its column up to a number. */
 async function interrupted(fragments: readonly (readonly number[])[], upTo: number, metadata?: object) {
-  const { promise: isHanging, resolve: tell } = deferred();
+  const { promise: isHanging, resolve: tell } = withResolvers();
   const ns = open("1", upTo, () => tell());
   await createParts(
     ns,
@@ -89,8 +89,8 @@ it("a column without a declared version takes no values of another function vers
 });
 
 it("a backfill fills values again that a restore removes meanwhile", async () => {
-  const { promise: isHanging, resolve: tell } = deferred();
-  const { promise: mayGoOn, resolve: goOn } = deferred();
+  const { promise: isHanging, resolve: tell } = withResolvers();
+  const { promise: mayGoOn, resolve: goOn } = withResolvers();
   let isFirst = true;
   const tens: UserFunction = {
     ...{ version: "1", inputs: ["a"], output: new Float64() },

@@ -13,7 +13,7 @@ import {
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { BatchSize } from "../../../src/write/backfill/batchSize.js";
 import { EarlyFile } from "../../../src/write/backfill/earlyFile.js";
-import { deferred } from "../../support/deferred.js";
+import { withResolvers } from "../../support/deferred.js";
 import { createParts, freshStage } from "../../support/stage.js";
 
 type Settings = Omit<AlterTableBackfillColumnsRequest, "id" | "column">;
@@ -84,7 +84,7 @@ const checkpoints = (): Promise<string[]> => stage.checkpoints();
 function gate(wanted: number) {
   let underWay = 0;
   let most = 0;
-  const { promise: isOpen, resolve: openGate } = deferred();
+  const { promise: isOpen, resolve: openGate } = withResolvers();
   return {
     most: () => most,
     async pass(): Promise<void> {
@@ -257,7 +257,7 @@ describe("a value that is computed before a call fails", () => {
 
   it("is saved although an earlier call takes longer", async () => {
     let calls = 0;
-    const { promise: mayGoOn, resolve: goOn } = deferred();
+    const { promise: mayGoOn, resolve: goOn } = withResolvers();
     const ns = open(
       batches(async ([first]) => {
         calls++;
@@ -283,7 +283,7 @@ describe("a value that is computed before a call fails", () => {
   });
 
   it("is committed, and the first error is reported even if the commit fails", async () => {
-    const { promise: hasFailed, resolve: fail } = deferred();
+    const { promise: hasFailed, resolve: fail } = withResolvers();
     const ns = open(
       batches(
         async ([first]) => {
@@ -467,7 +467,7 @@ describe("the signal of a call", () => {
     );
 
   it.each(["cancelled", "closed"])("aborts when the job is %s", async (how) => {
-    const { promise: isBegun, resolve: begun } = deferred();
+    const { promise: isBegun, resolve: begun } = withResolvers();
     const aborted: unknown[] = [];
     const ns = open(waiting(aborted, begun));
     await makeTable(ns, [10]);
@@ -524,7 +524,7 @@ describe("the signal of a call", () => {
   ] as const)("aborts, and no call is made any more, after %s", async (how) => {
     let calls = 0;
     const aborted: unknown[] = [];
-    const { promise: isBegun, resolve: begun } = deferred();
+    const { promise: isBegun, resolve: begun } = withResolvers();
     const ns = open(
       batches(async ([first], signal) => {
         calls++;

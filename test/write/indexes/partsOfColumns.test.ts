@@ -5,7 +5,7 @@ import type { DirectoryNamespace, UserFunction } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { fieldOf, listOf } from "../../support/arrowColumns.js";
-import { deferred } from "../../support/deferred.js";
+import { withResolvers } from "../../support/deferred.js";
 import { buildIndex, foundHere, foundThere } from "../../support/indexedTable.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { freshStage } from "../../support/stage.js";
@@ -115,8 +115,8 @@ describe.each(["2.0", "2.1", "2.2"] as const)("in a table of %s", (dataStorageVe
 
   it("a backfill that ends after an index was built", async () => {
     await makeTable("list", { dataStorageVersion });
-    const { promise: isEntered, resolve: entered } = deferred();
-    const { promise: isOpen, resolve: open } = deferred();
+    const { promise: isEntered, resolve: entered } = withResolvers();
+    const { promise: isOpen, resolve: open } = withResolvers();
     held = () => {
       entered();
       return isOpen;
