@@ -7,6 +7,7 @@ import { codeOf } from "../io/disk/errno.js";
 import type { Properties } from "../namespace/request.js";
 import { join, sep } from "../platform/native.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
+import { refuseNeighbours } from "./locations/foldedNames.js";
 import { formerIdsOf, noteFormerId } from "./locations/formerIds.js";
 import {
   checkLocation,
@@ -17,7 +18,6 @@ import {
   rootLocation,
 } from "./locations/locations.js";
 import { hide, isDeregistered, isDropped, isReserved, unhide } from "./locations/markers.js";
-import { refuseNeighbours } from "./locations/placement.js";
 import { isInUse } from "./locations/sharedLocations.js";
 import {
   findTable,

@@ -15,11 +15,12 @@ import type { LockLease } from "../io/lock/lease.js";
 import { branchesDirectory } from "../table/versions/paths.js";
 import { tableAt } from "../table/versions/tableAt.js";
 import { withTableLock } from "../table/versions/tableLock.js";
+import { refuseHolders } from "./locations/foldedNames.js";
 import { noteFormerId, renewFormerId } from "./locations/formerIds.js";
 import { mayOverlap } from "./locations/locations.js";
 import { isDeregistered } from "./locations/markers.js";
 import { clearLocation } from "./locations/orphans.js";
-import { planLocation, refuseHolders } from "./locations/placement.js";
+import { planLocation } from "./locations/placement.js";
 import { isNamed } from "./locations/sharedLocations.js";
 import {
   findTable,

@@ -4,7 +4,8 @@ import { ConcurrentModificationError, TableAlreadyExistsError, TableNotFoundErro
 import { formatIdentifier } from "../ident.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { Properties } from "../namespace/request.js";
-import { claimLocation, refuseNeighbours } from "./locations/placement.js";
+import { refuseNeighbours } from "./locations/foldedNames.js";
+import { claimLocation } from "./locations/placement.js";
 import { discardDirectory, sweepDropped } from "./locations/removal.js";
 import { isUnshared } from "./locations/sharedLocations.js";
 import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./locations/tables.js";

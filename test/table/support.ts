@@ -6,7 +6,7 @@ import type { CreateOptions } from "tiltyard-reference";
 import { Manifest, ManifestHead, type Transaction } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { commitTransaction } from "../../src/table/commit/commit.js";
-import type { CommitOptions } from "../../src/table/commit/commitAttempts.js";
+import type { CommitOptions } from "../../src/table/commit/preparedCommit.js";
 import { completeManifest } from "../../src/table/fragments/oldManifests.js";
 import { ABSENT, anchorOf, declaredAnchor, type TableAnchor } from "../../src/table/versions/identity.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";

@@ -7,7 +7,7 @@
  */
 
 import { ageOfChangeMs } from "../../async/timers.js";
-import { TableAlreadyExistsError } from "../../errors.js";
+import { ServiceUnavailableError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isMissing } from "../../io/disk/errno.js";
@@ -19,6 +19,7 @@ import { join } from "../../platform/native.js";
 import { CREATED_PARTS, MANIFEST_SUFFIX } from "../../table/versions/paths.js";
 import type { Catalog } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "../rows/catalogTable.js";
+import { removeDropped } from "./droppedRecords.js";
 import { isNewLocation } from "./locations.js";
 import { isDeregistered, isDropped } from "./markers.js";
 import { sweepDropped, takeAway } from "./removal.js";
@@ -109,4 +110,23 @@ async function isOrphan(disk: Disk, directory: string, ageMs: number): Promise<b
     }
   }
   return true;
+}
+
+/**
+ * Removes the orphans of a dropped table that could not be moved.
+ * @throws ServiceUnavailableError if that is not possible yet
+ */
+export async function freeDropped(
+  environment: CatalogEnvironment,
+  { id, directory }: TableLocation,
+): Promise<void> {
+  // A concurrent sweep may have removed it.
+  const cause = await removeDropped(environment, directory).catch((error: unknown) => error);
+  if (await isDropped(environment.disk, directory)) {
+    throw new ServiceUnavailableError(
+      `table ${formatIdentifier(id)} was dropped, but its files are not removed yet; try again later`,
+      { cause },
+    );
+  }
+  await sweepDropped(environment);
 }

@@ -30,8 +30,8 @@ import { versionsDirectory } from "../versions/paths.js";
 import type { OpenLatest, OpenVersion, TableAt, TableEnvironment } from "../versions/tableAt.js";
 import { backOff, withTableLock } from "../versions/tableLock.js";
 import type { LatestVersion } from "../versions/versions.js";
-import { CommitAttempts, type CommitOptions, type CreationOptions } from "./commitAttempts.js";
 import { TransactionConflictError } from "./conflict.js";
+import { type CommitOptions, type CreationOptions, PreparedCommit } from "./preparedCommit.js";
 import { withFiles } from "./publication.js";
 
 export interface PlannedChange {
@@ -71,14 +71,14 @@ export async function commitTransaction(
   options: CommitOptions = {},
 ): Promise<OpenVersion> {
   const { table } = base;
-  const attempts = new CommitAttempts(table, anchorOf(base), transaction);
+  const prepared = new PreparedCommit(table, anchorOf(base), transaction);
   const committed = await withMissingAsNotFound(table.root, () =>
     withFiles(
-      () => attempts.removeTransactionFile(),
+      () => prepared.removeTransactionFile(),
       async () => {
-        await attempts.writeAhead();
+        await prepared.writeAhead();
         return withTableLock(table, { signal: options.signal, keep: true }, (lease) =>
-          commitOverLatest(attempts, lease, options),
+          commitOverLatest(prepared, lease, options),
         );
       },
     ),
@@ -89,19 +89,19 @@ export async function commitTransaction(
 }
 
 async function commitOverLatest(
-  attempts: CommitAttempts,
+  prepared: PreparedCommit,
   lease: LockLease,
   options: CommitOptions,
 ): Promise<OpenVersion> {
-  const { table } = attempts;
+  const { table } = prepared;
   for (let attempt = 1; ; attempt++) {
     const { latestVersions } = table.environment;
     const latest =
       attempt === 1 && latestVersions !== undefined
-        ? await latestVersions.findForCommit(table.root, attempts.readVersion)
+        ? await latestVersions.findForCommit(table.root, prepared.readVersion)
         : await findLatestVersion(table);
     if (latest === null) throw new TableGoneError(table.root);
-    const committed = await attempts.tryOver(latest, lease, options);
+    const committed = await prepared.tryOver(latest, lease, options);
     if (committed !== null) return committed;
     if (attempt === MAX_ATTEMPTS) {
       throw new ConcurrentModificationError(`${table.root}: another writer won ${attempt} races in a row`);
@@ -196,11 +196,11 @@ export async function commitCreation(
 ): Promise<OpenVersion | null> {
   const { disk } = table;
   const versions = versionsDirectory(table.root);
-  const attempts = new CommitAttempts(table, anchor, transaction);
+  const prepared = new PreparedCommit(table, anchor, transaction);
   const create = (lease: LockLease) =>
     withFiles(
-      () => attempts.removeTransactionFile(),
-      () => attempts.tryCreate(lease, options),
+      () => prepared.removeTransactionFile(),
+      () => prepared.tryCreate(lease, options),
     );
   if (options.unshared === true) {
     await disk.makeDirectory(versions);
@@ -237,8 +237,8 @@ export function commitSuccessor(
   transaction: Transaction,
   lease: LockLease,
 ): Promise<OpenVersion | null> {
-  const attempts = new CommitAttempts(base.table, anchorOf(base), transaction, { rewritesTable: true });
-  return attempts.tryOver(base, lease, {});
+  const prepared = new PreparedCommit(base.table, anchorOf(base), transaction, { rewritesTable: true });
+  return prepared.tryOver(base, lease, {});
 }
 
 /** Reports a missing directory as a missing table: the table was dropped before this writer got the lock. */

@@ -7,7 +7,7 @@ import {
   commitPlanned,
   type PlannedChange,
 } from "../../table/commit/commit.js";
-import type { CommitOptions } from "../../table/commit/commitAttempts.js";
+import type { CommitOptions } from "../../table/commit/preparedCommit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { ColumnFiles, type ColumnFilesOptions } from "./columnFiles.js";

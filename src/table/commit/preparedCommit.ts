@@ -46,7 +46,7 @@ export interface CreationOptions extends CommitOptions {
   readonly directoryExists?: boolean;
 }
 
-export class CommitAttempts {
+export class PreparedCommit {
   readonly table: TableAt;
   readonly #anchor: TableAnchor;
   readonly #transaction: Transaction;
