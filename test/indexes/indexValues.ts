@@ -9,8 +9,8 @@ import type { Random } from "../support/generators.js";
 /** Bytes of a value, little-endian for numbers, one byte for booleans; null for a null. */
 export type Value = Uint8Array | null;
 
-/** Booleans and integers. */
-export const NARROW_TYPES = ["bool", ...[8, 16, 32, 64].flatMap((bits) => [`int${bits}`, `uint${bits}`])];
+const INTEGERS = ["int", "uint"].flatMap((kind) => [8, 16, 32, 64].map((bits) => `${kind}${bits}`));
+export const NARROW_TYPES = ["bool", ...INTEGERS];
 export const ORDERED_TYPES = [
   ...NARROW_TYPES,
   "halffloat",
