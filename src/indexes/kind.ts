@@ -219,6 +219,8 @@ export interface MergeableKind<Index extends MergeableIndex = MergeableIndex>
   extends Omit<BuildableKind, "name"> {
   /** Highest format version that this release opens. */
   readonly maxIndexVersion: number;
+  /** Time to index a row, compared with a copy of it; for the progress of several kinds. Default 1. */
+  readonly rowTime?: number;
   /** True if an index has one segment only, because LanceDB misreads several. Default false. */
   readonly isUndivided?: boolean;
   /** Returns true if {@link merge} takes these segments of an index. Default: it takes any. */

@@ -39,8 +39,11 @@ export interface JobControl {
   readonly signal: AbortSignal;
   /** Last checkpoint of a run that died or was closed; null on the first run. */
   readonly checkpoint: JsonValue | null;
-  /** Reports how far the work is. Cheap: the runner writes it to the disk at most once a second. */
-  progress(done: number, total?: number): void;
+  /**
+   * Reports how far the work is. Cheap: the runner writes it to the disk at most once a second.
+   * @param restored units of `done` that an earlier run has finished; default 0
+   */
+  progress(done: number, total?: number, restored?: number): void;
   /**
    * Replaces the checkpoint, which survives a power cut once this resolves.
    * @throws LeaseLostError, OverruledError if another process runs the job now

@@ -72,7 +72,7 @@ export class RunningJob {
   constructor(options: RunningJobOptions) {
     this.#options = options;
     const { progress } = options;
-    if (progress !== null) this.#meter.note(progress.done, progress.total);
+    if (progress !== null) this.#meter.inherit(progress);
     this.#startedMs = progress?.startedMs;
   }
 
@@ -182,8 +182,8 @@ export class RunningJob {
       jobId,
       signal: this.#abort.signal,
       checkpoint,
-      progress: (done, total) => {
-        this.#meter.note(done, total);
+      progress: (done, total, restored) => {
+        this.#meter.note(done, total, restored);
         this.#isChanged = true;
         this.#notify();
       },
@@ -247,12 +247,14 @@ export class RunningJob {
 
 interface Sample {
   readonly ms: number;
+  /** Units that this run has finished. */
   readonly done: number;
 }
 
 /** Measures how far work is and its rate over the last seconds. */
 class ProgressMeter {
   #done = 0;
+  #restored = 0;
   #total: number | undefined;
   #samples: Sample[] = [];
 
@@ -264,16 +266,26 @@ class ProgressMeter {
     return this.#total;
   }
 
-  /** Takes a report; ignores amounts that are not finite numbers of at least 0. */
-  note(done: number, total?: number): void {
+  /** Takes the progress of an earlier run, until this run reports its own. */
+  inherit({ done, total }: JobProgress): void {
+    this.#done = done;
+    this.#total = total;
+  }
+
+  /**
+   * Takes a report; ignores amounts that are not finite numbers of at least 0.
+   * @param restored units of `done` that an earlier run has finished; they do not count towards the rate
+   */
+  note(done: number, total?: number, restored = 0): void {
     if (!(done >= 0 && done < Number.POSITIVE_INFINITY)) return;
     this.#done = done;
+    this.#restored = restored;
+    const own = done - restored;
     if (total !== undefined && total >= 0 && total < Number.POSITIVE_INFINITY) this.#total = total;
     const ms = performance.now();
     const last = this.#samples.at(-1);
-    // Progress that a run inherits does not count towards its rate.
-    if (last === undefined || done < last.done) this.#samples = [{ ms, done }];
-    else if (ms - last.ms >= SAMPLE_MS) this.#samples.push({ ms, done });
+    if (last === undefined || own < last.done) this.#samples = [{ ms, done: own }];
+    else if (ms - last.ms >= SAMPLE_MS) this.#samples.push({ ms, done: own });
     while (this.#samples.length > 2 && ms - this.#samples[1].ms >= WINDOW_MS) this.#samples.shift();
   }
 
@@ -282,6 +294,6 @@ class ProgressMeter {
     const first = this.#samples.at(0);
     if (first === undefined) return undefined;
     const spanMs = performance.now() - first.ms;
-    return spanMs < MIN_SPAN_MS ? undefined : ((this.#done - first.done) * 1000) / spanMs;
+    return spanMs < MIN_SPAN_MS ? undefined : ((this.#done - this.#restored - first.done) * 1000) / spanMs;
   }
 }

@@ -93,8 +93,8 @@ export const toldControl = (control: JobControl, tell: TellProgress | undefined)
     ? control
     : {
         ...control,
-        progress(done, total) {
-          control.progress(done, total);
+        progress(done, total, restored) {
+          control.progress(done, total, restored);
           tell(done, total);
         },
       };

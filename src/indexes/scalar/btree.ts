@@ -21,6 +21,7 @@ import type { InputBatch } from "../../arrow/exchange/input.js";
 import { type LogicalType, timeBits } from "../../arrow/types/type.js";
 import { UnsupportedError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
+import { withSortProgress } from "../buildProgress.js";
 import {
   type FileColumnType,
   OpenIndexFile,
@@ -77,13 +78,17 @@ export const BTREE: IndexKind = {
     return "is of a type other than booleans, numbers without a scale, text with 32-bit offsets, fixed-size binary, dates and times";
   },
 
-  build: (rows, target) => write(target.sort(counted(rows, target), target.field.type), target),
+  build(rows, target) {
+    const sorting = withSortProgress(target);
+    return write(sorting.sort(counted(rows, sorting), target.field.type), target);
+  },
 
   merge(old, rows, target) {
     const sorted = old.map(({ index, moves }) =>
       movedRows((index as BTreeSearch).rows(target.signal), moves),
     );
-    const added = target.sort(counted(rows, target), target.field.type);
+    const sorting = withSortProgress(target);
+    const added = sorting.sort(counted(rows, sorting), target.field.type);
     return write(mergeSorted([...sorted, added], target.field.type), target);
   },
 

@@ -11,6 +11,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 import { InternalError } from "../../errors.js";
+import { withSortProgress } from "../buildProgress.js";
 import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
 import type {
   IndexAnswer,
@@ -54,7 +55,8 @@ export const NGRAM: IndexKind = {
 
   async merge(old, rows, target) {
     const before = old.map(({ index, moves }) => (index as NgramSearch).file.groups(moves, target.signal));
-    const added = groupRows(target.sort(trigramRows(counted(rows, target)), UINT32), UINT32);
+    const sorting = withSortProgress(target);
+    const added = groupRows(sorting.sort(trigramRows(counted(rows, sorting)), UINT32), UINT32);
     return [await writeSets(target, FORM, UINT32, [...before, added])];
   },
 

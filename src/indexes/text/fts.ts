@@ -14,6 +14,7 @@ export const FTS: IndexKind = {
   indexVersion: 2,
   maxIndexVersion: 3,
   storesAddresses: false,
+  rowTime: 8,
   // LanceDB 0.39 finds rows twice if an index has several segments.
   isUndivided: true,
   refusal({ type, children }) {

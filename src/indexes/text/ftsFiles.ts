@@ -2,6 +2,7 @@
 
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { encodeRoaring } from "../../bytes/roaring.js";
+import { StepProgress } from "../buildProgress.js";
 import { BINARY_TYPE, binaryColumn, integerWords, once, writeIndexFile } from "../indexFile.js";
 import type { IndexParameters, IndexTarget, OldSegment, RowStream, WrittenIndexFile } from "../kind.js";
 import { counted } from "../sortedRows.js";
@@ -21,11 +22,16 @@ export async function checkTextParameters(parameters: IndexParameters): Promise<
 
 export async function buildTextIndex(rows: RowStream, target: IndexTarget): Promise<WrittenIndexFile[]> {
   const parameters = textParameters(target.parameters);
-  const builder = new PartitionBuilder(target, parameters, 0);
-  await addRows(builder, await Analyzer.load(parameters), counted(rows, target));
+  const steps = new StepProgress(target, STEP_WEIGHTS);
+  const builder = new PartitionBuilder({ ...target, progress: steps.of(1) }, parameters, 0);
+  const read = counted(rows, { ...target, progress: steps.of(0) });
+  await addRows(builder, await Analyzer.load(parameters), read);
   const metadata = await writeMetadata(target, parameters, builder.partitionIds);
   return [...builder.files, metadata];
 }
+
+/** Time that a row takes to be cut into tokens, and to be written. */
+const STEP_WEIGHTS = [2, 1];
 
 /**
  * Merges segments with further rows. Partitions whose rows stay are copied as they are, except small ones
@@ -43,16 +49,21 @@ export async function mergeTextIndexes(
   const small = await smallPartitions(parts, target);
   const files: WrittenIndexFile[] = [];
   const ids: string[] = [];
+  const steps = new StepProgress(target, STEP_WEIGHTS);
+  let copied = 0;
   for (const part of parts) {
     if (small.has(part)) continue;
     const written = await writeOldPartition(part, target, String(ids.length));
+    copied += part.partition.documentCount;
+    for (const step of STEP_WEIGHTS.keys()) steps.of(step)(copied);
     if (written === null) continue;
     files.push(...written);
     ids.push(String(ids.length));
   }
-  const builder = new PartitionBuilder(target, parameters, ids.length);
+  const after = (step: number) => ({ ...target, progress: (done: number) => steps.of(step)(copied + done) });
+  const builder = new PartitionBuilder(after(1), parameters, ids.length);
   for (const [part, tokens] of small) await addOldPartition(builder, part, tokens, target);
-  await addRows(builder, await first.analyzer(), counted(rows, target));
+  await addRows(builder, await first.analyzer(), counted(rows, after(0)));
   ids.push(...builder.partitionIds);
   return [...files, ...builder.files, await writeMetadata(target, parameters, ids)];
 }

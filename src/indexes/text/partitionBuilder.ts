@@ -40,6 +40,7 @@ export class PartitionBuilder {
   #ids = new Uint32Array(2 * 1024);
   #lengths = new Uint32Array(1024);
   #documents = 0;
+  #writtenDocuments = 0;
   /** First entry of the current document. */
   #documentStart = 0;
 
@@ -103,12 +104,15 @@ export class PartitionBuilder {
     const counts = await this.#counts();
     const { tokens, starts } = await this.#firstEntries(counts);
     const entries = await this.#sorted(lengths, counts, starts);
+    const written = (fraction: number): void =>
+      this.target.progress?.(this.#writtenDocuments + fraction * this.#documents);
     const files = await writePartition(this.target, id, this.form, {
       ids: this.#ids.slice(0, 2 * this.#documents),
       lengths,
       tokens,
-      lists: (corpus) => encodedLists(entries, { form: this.form, corpus, lengths }, workers),
+      lists: (corpus) => encodedLists(entries, { form: this.form, corpus, lengths }, workers, written),
     });
+    this.#writtenDocuments += this.#documents;
     this.files.push(...files);
     this.partitionIds.push(id);
     this.#entries = this.#documentStart = this.#documents = 0;
@@ -197,6 +201,7 @@ async function* encodedLists(
   { documents, positions, starts }: SortedEntries,
   common: Omit<EntryPiece, keyof SortedEntries>,
   workers: WorkerPool | undefined,
+  progress: (fraction: number) => void,
 ): AsyncGenerator<EncodedLists> {
   const pieces = [...piecesOf(starts)];
   const inputOf = (piece: number): EntryPiece => {
@@ -214,6 +219,7 @@ async function* encodedLists(
       underWay.push(encoding);
     }
     yield (await underWay.shift()) ?? ENCODE_POSTINGS.run(inputOf(piece));
+    progress((piece + 1) / pieces.length);
     await yieldToEventLoop();
   }
 }

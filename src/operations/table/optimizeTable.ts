@@ -4,10 +4,12 @@ import { InvalidInputError } from "../../errors.js";
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
 import type { OptimizeTableRequest, OptimizeTableResponse } from "../../namespace/upkeep.js";
+import { openVersion } from "../../table/versions/openVersion.js";
 import { compactFragments } from "../../write/compaction/compactFragments.js";
 import type { CompactionSettings } from "../../write/compaction/compactionPlan.js";
-import { foldIndexes } from "../../write/indexes/foldIndexes.js";
-import { doLongWork, longWorkOptions, type WorkControl } from "../longWork.js";
+import { type FoldOptions, foldIndexes, foldWork } from "../../write/indexes/foldIndexes.js";
+import { NO_WORK, type WorkDone } from "../../write/workProgress.js";
+import { doLongWork, longWorkOptions, type TellProgress, type WorkControl } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalCount, optionalFraction } from "../request.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
@@ -32,9 +34,14 @@ async function optimize(
   settings: CompactionSettings,
   control: WorkControl,
 ): Promise<OptimizeTableResponse> {
-  const compacted = await compactFragments(table, settings, control);
+  const begun = await openVersion(table.table, table.latest);
+  const progress = new OptimizeProgress(begun === null ? NO_WORK : foldWork(begun.file), control.progress);
+  const { signal, hold } = control;
+  const tell = progress.compaction;
+  const compacted = await compactFragments(table, settings, { signal, hold, progress: tell });
   const { transactionId, groups, indexedFragments } = compacted;
-  const folded = await fold(table, transactionId !== null, control);
+  const folded = await fold(table, transactionId !== null, { signal, hold, progress: progress.indexes });
+  progress.end();
   const removed = groups.flatMap(({ oldFragments }) => oldFragments);
   const added = groups.flatMap(({ newFragments }) => newFragments);
   return {
@@ -52,14 +59,56 @@ async function optimize(
 }
 
 /** Updates the indexes. If the compaction is already published, an abort only skips this step. */
-async function fold(table: WritableTable, isCompacted: boolean, control: WorkControl) {
-  const isCalledOff = () => isCompacted && control.signal?.aborted === true;
+async function fold(table: WritableTable, isCompacted: boolean, options: FoldOptions) {
+  const isCalledOff = () => isCompacted && options.signal?.aborted === true;
   if (isCalledOff()) return null;
   try {
-    return await foldIndexes(table, control);
+    return await foldIndexes(table, options);
   } catch (error) {
     if (!isCalledOff()) throw error;
     return null;
+  }
+}
+
+/** Reports both steps as one number of rows, which are copied or indexed. */
+class OptimizeProgress {
+  #compaction: WorkDone = NO_WORK;
+  #indexes: WorkDone;
+  #most = 0;
+  #hasTold = false;
+
+  /** @param indexes expected work on the indexes, which begins after the compaction */
+  constructor(
+    indexes: WorkDone,
+    private readonly tell: TellProgress,
+  ) {
+    this.#indexes = indexes;
+  }
+
+  readonly compaction = (work: WorkDone): void => {
+    this.#compaction = work;
+    this.#report();
+  };
+
+  readonly indexes = (work: WorkDone): void => {
+    this.#compaction = { ...this.#compaction, done: this.#compaction.total };
+    this.#indexes = work;
+    this.#report();
+  };
+
+  end(): void {
+    const rows = this.#compaction.rows + this.#indexes.rows;
+    this.tell(rows, rows);
+  }
+
+  /** A plan that is made again starts from nothing; the report stays where it was. */
+  #report(): void {
+    const [a, b] = [this.#compaction, this.#indexes];
+    const share = (a.done + b.done) / Math.max(1, a.total + b.total);
+    if (share <= this.#most && this.#hasTold) return;
+    this.#hasTold = true;
+    this.#most = Math.max(this.#most, share);
+    this.tell(Math.floor(this.#most * (a.rows + b.rows)), a.rows + b.rows);
   }
 }
 

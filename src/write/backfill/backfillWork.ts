@@ -44,7 +44,7 @@ export interface BackfillControl {
   readonly jobId: string;
   readonly signal: AbortSignal;
   readonly checkpoint: unknown;
-  progress(done: number, total?: number): void;
+  progress(done: number, total?: number, restored?: number): void;
   saveCheckpoint(state: BackfillState): Promise<void>;
   hold(): Promise<void>;
 }

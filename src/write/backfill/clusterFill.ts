@@ -164,7 +164,7 @@ async function missingTasks(
   });
   const missing = await fragments.orUndo(opened, reading);
   const missingCount = missing.reduce((sum, rows) => sum + rows.length, 0);
-  fragments.addRows(opened, opened.rows - missingCount - opened.done);
+  fragments.addRows(opened, opened.rows - missingCount - opened.done, true);
   if (missing.length === 0) opened.values = values;
   else values.release();
   return Promise.all(missing.map((rows) => taskOf(run, round, opened, rows)));

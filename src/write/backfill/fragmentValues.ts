@@ -50,8 +50,8 @@ export interface ValuesOptions extends ComputedValuesOptions {
   /** Lends memory for the values until their commit; null: the garbage collector frees it. */
   readonly scratch: Lender | null;
   readonly signal: AbortSignal;
-  /** Called with the number of further rows that have a value. */
-  readonly onRows: (count: number) => void;
+  /** Called with the number of further rows that have a value, and true if an earlier run computed them. */
+  readonly onRows: (count: number, isRestored: boolean) => void;
   /** Rejects if the values are not wanted any more. */
   readonly requireWanted: () => Promise<void>;
 }
@@ -125,7 +125,7 @@ export async function missingRows(
     if (start > next) missing.push(wanted.subarray(next, start));
     next = end;
     values.addSaved(saved);
-    onRows(end - start);
+    onRows(end - start, true);
   }
   if (next < wanted.length) missing.push(wanted.subarray(next));
   return missing.flatMap((rows) => cut(rows, taskRows));
@@ -180,7 +180,7 @@ async function computeTask(
   for await (const computed of batches) {
     await telling(options, async () => {
       await task.early?.add(computed);
-      onRows(computed.offsets.length);
+      onRows(computed.offsets.length, false);
       await requireWanted();
     });
     await yieldToEventLoop();

@@ -32,7 +32,7 @@ export function localFill(run: BackfillRun, fragments: OpenFragments): ComputeFr
       fragmentValues(versionSource(base), resolved, fragment, wanted, {
         ...shared,
         ...{ content: opened.content, early: opened.early, checkpoints, maxUnsavedBytes },
-        onRows: (count) => fragments.addRows(opened, count),
+        onRows: (count, isRestored) => fragments.addRows(opened, count, isRestored),
       }),
     );
     opened.values = await fragments.orUndo(opened, computing);

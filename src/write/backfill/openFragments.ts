@@ -43,6 +43,8 @@ export class OpenFragments {
   readonly #run: BackfillRun;
   readonly #open = new Set<OpenFragment>();
   #doneRows = 0;
+  /** Rows that earlier runs have finished. */
+  #restoredRows = 0;
   #totalRows = 0;
   #count = 0;
 
@@ -72,6 +74,7 @@ export class OpenFragments {
       }
       this.#count++;
       this.#doneRows += filled.rows;
+      this.#restoredRows += filled.rows;
     }
   }
 
@@ -134,10 +137,11 @@ export class OpenFragments {
     return opened;
   }
 
-  /** Counts rows that have got a value. */
-  addRows(opened: OpenFragment, count: number): void {
+  /** Counts rows that have got a value. @param isRestored true if an earlier run computed it */
+  addRows(opened: OpenFragment, count: number, isRestored = false): void {
     opened.done += count;
     this.#doneRows += count;
+    if (isRestored) this.#restoredRows += count;
     this.#tell();
   }
 
@@ -174,10 +178,11 @@ export class OpenFragments {
   #drop(doneRows: number): void {
     this.#count--;
     this.#doneRows -= doneRows;
+    this.#restoredRows = Math.min(this.#restoredRows, this.#doneRows);
   }
 
   #tell(): void {
-    this.#run.control.progress(this.#doneRows, this.#totalRows);
+    this.#run.control.progress(this.#doneRows, this.#totalRows, this.#restoredRows);
   }
 }
 

@@ -45,7 +45,8 @@ import { indicesOf } from "../../table/versions/versionContent.js";
 import { absentColumns } from "../absentColumns.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { canBeWritten } from "../indexes/openSegment.js";
-import { type RemappedIndexes, remapIndexes } from "../indexes/remapIndexes.js";
+import { type RemappedIndexes, remapIndexes, touchedSegments } from "../indexes/remapIndexes.js";
+import { type PartOfWork, type TellWork, WorkMeter } from "../workProgress.js";
 import {
   type CompactionGroup,
   type CompactionSettings,
@@ -73,6 +74,7 @@ interface Proposal extends PlannedChange {
   readonly groups: readonly ReplacedGroup[];
 }
 
+const NO_PART: PartOfWork = { rows: 0, rowTime: 1 };
 const NO_INDEXES: RemappedIndexes = { rewritten: [], segments: [] };
 
 /** Compaction planned on a version. */
@@ -86,8 +88,7 @@ interface Plan {
 export interface CompactionOptions {
   /** Ends the work; ignored once the first version is committed. */
   readonly signal?: AbortSignal;
-  /** Called with the number of copied rows, and the number to copy. */
-  readonly progress?: (done: number, total: number) => void;
+  readonly progress?: TellWork;
   /** Rejects if the caller may no longer commit; called right before each commit. */
   readonly hold?: () => Promise<void>;
 }
@@ -104,10 +105,11 @@ export async function compactFragments(
   let isBegun = false;
   const signalNow = () => (isBegun ? undefined : signal);
   let copiedRows = 0;
-  let totalRows = 0;
+  let meter = new WorkMeter(undefined, []);
+  let copied = meter.begin(NO_PART);
   const copies = new FragmentCopies(target.table, signalNow, (rowCount) => {
     copiedRows += rowCount;
-    progress?.(copiedRows, totalRows);
+    copied(copiedRows);
   });
   const plans: Plan[] = [];
   let remapped: RemappedIndexes = NO_INDEXES;
@@ -123,19 +125,20 @@ export async function compactFragments(
   };
   const propose = async (base: OpenLatest<ReaderEnvironment>): Promise<Proposal | null> => {
     remapped = NO_INDEXES;
-    const copied = await conflictIfRemoved(base, async () => {
+    const replaced = await conflictIfRemoved(base, async () => {
       const plan = await planOn(base, settings, signalNow);
       plans.push(plan);
       copiedRows = 0;
-      totalRows = plan.groups.reduce((sum, { rowCounts }) => rowCounts.reduce((a, b) => a + b, sum), 0);
-      progress?.(0, totalRows);
+      const [copying, ...remapping] = workOfPlan(plan);
+      meter = new WorkMeter(progress, [copying, ...remapping]);
+      copied = meter.begin(copying);
       await copies.retain(plan.groups);
       return copyGroups(base, plan.groups, copies);
     });
-    if (copied.length === 0) return null;
-    const groups = await withIds(base, copied, verify, signalNow);
+    if (replaced.length === 0) return null;
+    const groups = await withIds(base, replaced, verify, signalNow);
     isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
-    const indexes = await conflictIfRemoved(base, () => remapIndexes(base, groups, signalNow()));
+    const indexes = await conflictIfRemoved(base, () => remapIndexes(base, groups, meter, signalNow()));
     remapped = indexes;
     const rewrite = Rewrite.create({
       groups: groups.map((group) => RewriteGroup.create(group)),
@@ -166,6 +169,13 @@ export async function compactFragments(
     groups: done?.plan.groups ?? [],
     indexedFragments: plan.indexedFragments,
   };
+}
+
+/** Returns the copying of rows, then the rewriting of each index. */
+function workOfPlan({ file, groups }: Plan): [PartOfWork, ...PartOfWork[]] {
+  const rows = groups.reduce((sum, { rowCounts }) => rowCounts.reduce((a, b) => a + b, sum), 0);
+  const merged = groups.map(({ fragments }) => ({ oldFragments: fragments }));
+  return [{ rows, rowTime: 1 }, ...touchedSegments(file, merged)];
 }
 
 /** Coverage of a fragment has one letter for each index; this letter means "not covered". */

@@ -162,11 +162,12 @@ async function writeDraft(
       parameters,
       workers: base.table.environment.workers,
       rowCount: total,
-      progress: (done) => progress?.(Math.min(done, total), total),
+      progress: (done) => progress?.(Math.floor(Math.min(done, total)), total),
       signal,
       announce: announce && ((name) => announce(name)),
     },
     (target) => kind.build(rows, target),
   );
+  progress?.(total, total);
   return { segment, column, version: base.version, rows: new DraftRows(base, column) };
 }

@@ -21,6 +21,7 @@ import { indexDirectoryName } from "../../table/versions/paths.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
+import { type PartOfWork, type TellWork, type WorkDone, WorkMeter, workOf } from "../workProgress.js";
 import { isSeen } from "./buildIndex.js";
 import { DraftRows } from "./draftRows.js";
 import { type FoldPlan, planFold } from "./foldPlan.js";
@@ -29,7 +30,7 @@ import { type IndexColumn, indexColumn } from "./indexColumn.js";
 import { rowsOfKind } from "./indexRows.js";
 import { openIfReadable, writableKind } from "./openSegment.js";
 import { stayingFragments, stayingRows } from "./rowMoves.js";
-import { segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
+import { type SegmentOptions, segmentMetadata, type WrittenSegment, writeSegment } from "./segment.js";
 
 export interface FoldedIndexes {
   readonly version: number;
@@ -60,7 +61,16 @@ export interface FoldOptions {
   readonly signal?: AbortSignal;
   /** Rejects if the caller may no longer commit; called right before the commit. */
   readonly hold?: () => Promise<void>;
+  readonly progress?: TellWork;
 }
+
+/** Returns the work to bring the indexes of a version up to date. */
+export const foldWork = (file: ManifestFile): WorkDone => workOf(outdatedIndexes(file).map(workOn));
+
+const workOn = ({ kind, plan }: Outdated): PartOfWork => ({
+  rows: plan.covered.reduce((sum, fragment) => sum + liveRowCount(fragment), 0),
+  rowTime: kind.rowTime ?? 1,
+});
 
 /**
  * @returns null if no index needed an update
@@ -69,7 +79,7 @@ export interface FoldOptions {
  */
 export async function foldIndexes(
   target: ChangeTarget<ReaderEnvironment>,
-  { signal, hold }: FoldOptions = {},
+  { signal, hold, progress }: FoldOptions = {},
 ): Promise<FoldedIndexes | null> {
   const drafts = new Map<string, Draft>();
   let seen: readonly Outdated[] = [];
@@ -77,9 +87,12 @@ export async function foldIndexes(
     const folded: Outdated[] = [];
     const newIndices: IndexMetadata[] = [];
     seen = outdatedIndexes(base.file);
+    const meter = new WorkMeter(progress, seen.map(workOn));
     for (const outdated of seen) {
       signal?.throwIfAborted();
-      const draft = await draftOf(base, outdated, drafts, signal);
+      const report = meter.begin(workOn(outdated));
+      const draft = await draftOf(base, outdated, drafts, { signal, progress: report });
+      report(Number.POSITIVE_INFINITY);
       if (draft === null) continue;
       folded.push(outdated);
       newIndices.push(metadataOf(base, outdated, draft));
@@ -143,7 +156,7 @@ async function draftOf(
   base: OpenLatest<ReaderEnvironment>,
   outdated: Outdated,
   drafts: Map<string, Draft>,
-  signal: AbortSignal | undefined,
+  options: Pick<SegmentOptions, "signal" | "progress">,
 ): Promise<Draft | null> {
   const { index, column, plan } = outdated;
   const { covered } = plan;
@@ -157,7 +170,7 @@ async function draftOf(
     drafts.delete(index.name);
     await old.segment.discard();
   }
-  const segment = await conflictIfRemoved(base, () => writeFolded(base, outdated, signal));
+  const segment = await conflictIfRemoved(base, () => writeFolded(base, outdated, options));
   if (segment === null) return null;
   const draft = { segment, key, rows: new DraftRows(base, column, covered) };
   drafts.set(index.name, draft);
@@ -172,7 +185,7 @@ const hasAllRows = async (rows: DraftRows, base: OpenLatest<ReaderEnvironment>):
 async function writeFolded(
   base: OpenLatest<ReaderEnvironment>,
   { kind, column, plan }: Outdated,
-  signal: AbortSignal | undefined,
+  { signal, progress }: Pick<SegmentOptions, "signal" | "progress">,
 ): Promise<WrittenSegment | null> {
   const rowsOf = (fragments: readonly DataFragment[]) =>
     rowsOfKind(base, kind, { column, fragments, signal });
@@ -189,7 +202,7 @@ async function writeFolded(
   const rowCount = covered.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   const { parameters } = model;
   const { workers } = base.table.environment;
-  const options = { kind, field: column.field, parameters, workers, rowCount, signal };
+  const options = { kind, field: column.field, parameters, workers, rowCount, signal, progress };
   return writeSegment(base, options, (target) => {
     if (plan.isRebuilt) return kind.build(rowsOf(covered), target);
     const canMerge = old.length > 0 && (kind.canMerge?.(old.map(({ index }) => index)) ?? true);

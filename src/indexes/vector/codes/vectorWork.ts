@@ -28,6 +28,8 @@ export class VectorWork {
   constructor(
     private readonly pool?: WorkerPool,
     private readonly signal?: AbortSignal,
+    /** Called with the number of multiplications of each finished piece. */
+    private readonly onProducts?: (products: number) => void,
   ) {}
 
   get threads(): number {
@@ -82,6 +84,7 @@ export class VectorWork {
         try {
           this.signal?.throwIfAborted();
           take(start, await work(inputOf(start, end, lane)));
+          this.onProducts?.((end - start) * products);
           await yieldToEventLoop();
         } catch (error) {
           failure ??= { error };

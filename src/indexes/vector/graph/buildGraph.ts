@@ -55,17 +55,22 @@ export class BuiltGraph {
     this.#upper = new Links(memory.upper);
   }
 
-  /** Builds a graph. @param vectors with a lane per thread */
+  /**
+   * Builds a graph.
+   * @param vectors with a lane per thread
+   * @param progress called with the number of rows in the graph
+   */
   static async of(
     vectors: SpaceMemory,
     rowCount: number,
     settings: GraphSettings,
     work: VectorWork,
+    progress?: (rowCount: number) => void,
   ): Promise<BuiltGraph> {
     const memory = graphMemory(vectors, rowCount, settings, work);
     const graph = new BuiltGraph(memory);
     try {
-      for (let row = 1; row < rowCount; ) row = await graph.#grow(row, work);
+      for (let row = 1; row < rowCount; progress?.(row)) row = await graph.#grow(row, work);
     } finally {
       forgetGraph(memory.key);
     }

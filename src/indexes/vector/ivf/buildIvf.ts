@@ -4,6 +4,7 @@
  */
 
 import { InvalidInputError } from "../../../errors.js";
+import { StepProgress } from "../../buildProgress.js";
 import type { IndexTarget, RowStream, VectorKindName, WrittenFiles } from "../../kind.js";
 import type { CodeModel } from "../codes/codes.js";
 import { trainBounds, trainCodebook } from "../codes/encoders.js";
@@ -18,6 +19,7 @@ import { trainCentroids } from "../codes/kmeans.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
 import { centroidMetric, METRIC_NAMES, vectorItemOf } from "../distance/metric.js";
+import { codeProducts, rowTimes, trainingProducts } from "./buildTimes.js";
 import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
 
 /** Default number of rows of a partition. */
@@ -52,7 +54,8 @@ export async function buildIvf(
   if (count === 0)
     throw new InvalidInputError(`column: no row of ${target.field.name} has a vector to index`);
   const { workers, signal } = target;
-  const training = { seed: SEED, work: new VectorWork(workers, signal), signal };
+  const steps = trainingSteps(kind, target, dimension, sample.length / dimension, count);
+  const training = { seed: SEED, work: new VectorWork(workers, signal, steps.trained), signal };
   const metric = centroidMetric(indexed.metric);
   const options = { ...training, metric, count, dimension, maxRounds: maxIterations };
   const trained = await trainCentroids(sample, options);
@@ -60,7 +63,34 @@ export async function buildIvf(
   const centroids = indexed.item === "uint8" ? bytesToBits(bitsToBytes(trained)) : trained;
   const model = await modelOf(kind, indexed, parameters, sample, centroids, training);
   const parts: IvfModelParts = { kind, indexed, centroids, model };
-  return writeIvf(parts, target, (into, encoding) => addRows(rows, target, encoding, into));
+  return writeIvf(parts, { ...target, progress: steps.written }, (into, encoding, encoded) =>
+    addRows(rows, encoded, encoding, into),
+  );
+}
+
+/** Returns the reports of the training, by multiplications, and of the rest, by rows. */
+function trainingSteps(
+  kind: VectorKindName,
+  target: IndexTarget,
+  dimension: number,
+  sampleCount: number,
+  centroidCount: number,
+): { readonly trained: (products: number) => void; readonly written: (rowCount: number) => void } {
+  const rowCount = Math.max(1, target.rowCount);
+  const expected = trainingProducts(kind, dimension, sampleCount, centroidCount);
+  const products = codeProducts(kind, dimension, centroidCount);
+  const [encode, link] = rowTimes(kind, dimension, products, target.parameters);
+  const steps = new StepProgress(target, [expected / rowCount, encode + link]);
+  let done = 0;
+  const trained = (more: number): void => {
+    done += more;
+    steps.of(0)(rowCount * Math.min(1, done / expected));
+  };
+  const written = (rows: number): void => {
+    steps.of(0)(rowCount);
+    steps.of(1)(rows);
+  };
+  return { trained, written };
 }
 
 /** @throws InvalidInputError for a column without vectors */

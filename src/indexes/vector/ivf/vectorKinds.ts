@@ -48,11 +48,14 @@ export const VECTOR_SEGMENTS: MergeableKind = {
   ...shared,
   refusal: (field) => vectorRefusal(OF_BYTES, field),
   maxIndexVersion: 2,
+  rowTime: 100,
   build: (rows, target) => buildIvf(kindIn(target.parameters), rows, target),
   canMerge: (old) => old.every((index) => sharesModel(old[0] as IvfIndex, index as IvfIndex)),
   merge: (old, rows, target) => mergeIvf(old as readonly OldSegment<IvfIndex>[], rows, target),
   extend: (model, rows, target) =>
-    writeIvf((model as IvfIndex).parts, target, (into, encoding) => addRows(rows, target, encoding, into)),
+    writeIvf((model as IvfIndex).parts, target, (into, encoding, encoded) =>
+      addRows(rows, encoded, encoding, into),
+    ),
   open: IvfIndex.open,
 };
 
@@ -98,24 +101,32 @@ async function mergeIvf(
   rows: RowStream,
   target: IndexTarget,
 ): Promise<WrittenFiles> {
-  return writeIvf(old[0].index.parts, target, async (into, encoding) => {
-    for (const { index, moves } of old) await addCodedRows(index, moves, target, encoding, into);
-    await addRows(rows, target, encoding, into);
+  return writeIvf(old[0].index.parts, target, async (into, encoding, encoded) => {
+    let copied = 0;
+    const progress = (done: number) => encoded.progress?.(copied + done);
+    for (const { index, moves } of old) {
+      copied += await addCodedRows(index, moves, encoded, encoding, into);
+      progress(0);
+    }
+    await addRows(rows, { ...encoded, progress }, encoding, into);
   });
 }
 
+/** @returns the number of rows */
 async function addCodedRows(
   old: IvfIndex,
   moves: RowMoves | null,
   { signal }: IndexTarget,
   { encoder: { codeBytes } }: VectorEncoding,
   into: PartitionedRows,
-): Promise<void> {
+): Promise<number> {
+  let rowCount = 0;
   for await (const { partition, ids, codes } of old.codedRows(signal)) {
     const words = integerWords(ids, old.path);
     const { ids: movedIds, kept } = moves?.move(words) ?? { ids: words, kept: null };
     const count = kept?.length ?? ids.length;
     if (count === 0) continue;
+    rowCount += count;
     const all = { ids: uint64Column(movedIds), codes: fixedWidthColumn(codes, codeBytes) };
     await into.add({
       partitions: new Uint32Array(count).fill(partition),
@@ -123,4 +134,5 @@ async function addCodedRows(
       codes: kept === null ? codes : takeColumn(all.codes, kept).values,
     });
   }
+  return rowCount;
 }

@@ -13,6 +13,7 @@ import { alignedBytes } from "../../../bytes/aligned.js";
 import { InternalError } from "../../../errors.js";
 import type { DataFileWriter } from "../../../file/writing/writer.js";
 import { IvfModel, TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
+import { StepProgress } from "../../buildProgress.js";
 import {
   FLOAT32_TYPE,
   fixedWidthColumn,
@@ -53,14 +54,13 @@ import {
   MAX_LEVELS,
 } from "../graph/buildGraph.js";
 import { DISTANCES_COLUMN, NEIGHBOURS_COLUMN, VECTOR_ID_COLUMN } from "../graph/graphFiles.js";
+import { DEFAULT_EF_CONSTRUCTION, DEFAULT_M, rowTimes } from "./buildTimes.js";
 import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
 import { PartitionedRows } from "./partitionedRows.js";
 import { PartitionVectors } from "./partitionVectors.js";
 
 /** Rows of a graph per batch. */
 const GRAPH_BATCH_ROWS = 8192;
-const DEFAULT_M = 20;
-const DEFAULT_EF_CONSTRUCTION = 300;
 const SEED = 42;
 
 /** Settings of a vector index. */
@@ -85,11 +85,11 @@ export interface IvfModelParts {
   readonly model: CodeModel;
 }
 
-/** @param fill adds the rows, with their partitions and codes */
+/** @param fill adds the rows, with their partitions and codes; reports progress to the target that it gets */
 export async function writeIvf(
   parts: IvfModelParts,
   target: IndexTarget,
-  fill: (rows: PartitionedRows, encoding: VectorEncoding) => Promise<void>,
+  fill: (rows: PartitionedRows, encoding: VectorEncoding, target: IndexTarget) => Promise<void>,
 ): Promise<WrittenFiles> {
   const { indexed, centroids, model } = parts;
   const work = new VectorWork(target.workers, target.signal);
@@ -97,9 +97,12 @@ export async function writeIvf(
   const encoder = encoderOf(encodingOf);
   const count = centroids.length / numbersPerVector(indexed);
   const rows = new PartitionedRows(count, encoder.codeBytes, () => target.temporaryFile());
+  const products = centroids.length + encoder.products;
+  const times = rowTimes(parts.kind, numbersPerVector(indexed), products, target.parameters);
+  const steps = new StepProgress(target, times);
   try {
-    await fill(rows, { parts: encodingOf, encoder, work });
-    return await writeFiles(parts, target, rows, encoder, work);
+    await fill(rows, { parts: encodingOf, encoder, work }, { ...target, progress: steps.of(0) });
+    return await writeFiles(parts, { ...target, progress: steps.of(1) }, rows, encoder, work);
   } finally {
     await rows.discard();
   }
@@ -281,10 +284,14 @@ function writeGraphs(
   const settings = { m, efConstruction, seed: SEED };
   const texts: string[] = [];
   const graphRows: number[] = [];
+  let linked = 0;
   async function* batches(): AsyncGenerator<InputBatch> {
     const made = { settings, lanes: work.lanes };
     for await (const vectors of partitionsOf(sorted, parts.indexed, encoder, lengths, handover, made)) {
-      const graph = await BuiltGraph.of(vectors.memory, vectors.rowCount, settings, work);
+      const graph = await BuiltGraph.of(vectors.memory, vectors.rowCount, settings, work, (added) =>
+        target.progress?.(linked + added),
+      );
+      linked += vectors.rowCount;
       const counts = vectors.rowCount === 0 ? new Array<number>(MAX_LEVELS).fill(0) : graph.levelCounts();
       const total = counts.reduce((sum, count) => sum + count, 0);
       texts.push(
