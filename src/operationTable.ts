@@ -351,7 +351,7 @@ export const OPERATIONS = {
   describeJob: describing<jobs.JobRequest, jobs.Job>()(values("jobId"), { namesJob: true, ignored: STARTED }),
   listJobs: describing<jobs.ListJobsRequest, jobs.ListJobsResponse>()(values("state"), { namesJob: true }),
   cancelJob: upkeepOf<jobs.JobRequest, jobs.Job>()(values("jobId"), { namesJob: true, ignored: STARTED }),
-  waitForJob: upkeepOf<jobs.WaitForJobRequest, jobs.Job>()(values("jobId timeoutMs onProgress"), {
+  waitForJob: upkeepOf<jobs.WaitForJobRequest, jobs.Job>()(values("jobId timeoutMs onProgress progress"), {
     namesJob: true,
     ignored: STARTED,
   }),

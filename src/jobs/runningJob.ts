@@ -280,12 +280,12 @@ class ProgressMeter {
     if (!(done >= 0 && done < Number.POSITIVE_INFINITY)) return;
     this.#done = done;
     this.#restored = restored;
-    const own = done - restored;
+    const finished = done - restored;
     if (total !== undefined && total >= 0 && total < Number.POSITIVE_INFINITY) this.#total = total;
     const ms = performance.now();
     const last = this.#samples.at(-1);
-    if (last === undefined || own < last.done) this.#samples = [{ ms, done: own }];
-    else if (ms - last.ms >= SAMPLE_MS) this.#samples.push({ ms, done: own });
+    if (last === undefined || finished < last.done) this.#samples = [{ ms, done: finished }];
+    else if (ms - last.ms >= SAMPLE_MS) this.#samples.push({ ms, done: finished });
     while (this.#samples.length > 2 && ms - this.#samples[1].ms >= WINDOW_MS) this.#samples.shift();
   }
 

@@ -39,6 +39,12 @@ export interface WaitForJobRequest extends JobRequest {
    * with ends the wait.
    */
   readonly onProgress?: ((job: Job) => void) | undefined;
+  /**
+   * `"bar"`: draws a progress bar on standard error, if that is a terminal. Default: draws nothing.
+   *
+   *     await table.waitForJob(jobId, { progress: "bar" });
+   */
+  readonly progress?: "bar" | undefined;
 }
 /** State and progress of a job. Times are in RFC 3339. */
 export interface Job {

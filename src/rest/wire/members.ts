@@ -14,9 +14,9 @@ type InProcess = "takeRows" | "takeBlobs" | "runBackfillTask";
 
 /** Members that only the program of the server sets. */
 const HOST_MEMBERS = [
-  ...["principal", "identity", "context", "id", "signal", "memory", "onProgress", "rerank"],
+  ...["principal", "identity", "context", "id", "signal", "memory", "onProgress", "progress"],
   ...["schema", "maxBatchBytes", "maxRows", "batchSize", "batchBytes", "maxColumns"],
-  ...["useScalarIndex", "unregisteredBranch"],
+  ...["useScalarIndex", "unregisteredBranch", "rerank"],
 ] as const;
 type HostMember = (typeof HOST_MEMBERS)[number];
 const HOSTS: ReadonlySet<string> = new Set(HOST_MEMBERS);

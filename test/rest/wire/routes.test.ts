@@ -48,7 +48,16 @@ describe("routes", () => {
   });
 
   it("each route takes all members of the request that a client may set", () => {
-    const hosts = ["memory", "onProgress", "rerank", "schema", "maxBatchBytes", "maxRows", "batchSize"];
+    const hosts = [
+      "memory",
+      "onProgress",
+      "progress",
+      "rerank",
+      "schema",
+      "maxBatchBytes",
+      "maxRows",
+      "batchSize",
+    ];
     const others = [...hosts, "batchBytes", "maxColumns", "useScalarIndex", "unregisteredBranch"];
     for (const { operation, query, body, path } of ROUTES) {
       const bodyMembers = body === "arrow" ? [] : "member" in body ? [body.member] : Object.keys(body.shape);

@@ -1,4 +1,4 @@
-/** Expected times of the steps of a build, for its progress. The unit is a multiplication of rows in order. */
+/** Expected times of the steps of a build, for its progress. The unit is one multiplication of a scan. */
 
 import type { VectorKindName } from "../../kind.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
