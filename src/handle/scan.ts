@@ -37,10 +37,10 @@ export function scanOf<Row extends object>(run: () => Promise<queries.QueryResul
     },
     schema: async () => (await query()).schema,
     toArrow: async () => (await query()).toArrow(),
-    toArray: async () => (await query()).toArray(),
-    rows: () => ({
+    toArray: async (options) => (await query()).toArray(options),
+    rows: (options) => ({
       async *[Symbol.asyncIterator]() {
-        yield* (await query()).rows();
+        yield* (await query()).rows(options);
       },
     }),
     toIPC: async () => (await query()).toIPC(),

@@ -285,13 +285,13 @@ export class TableQuery<
   }
 
   /** Returns all rows as plain objects. */
-  toArray(): Promise<Selected[]> {
-    return this.#rows.toArray();
+  toArray(options?: queries.ObjectOptions): Promise<Selected[]> {
+    return this.#rows.toArray(options);
   }
 
   /** Yields the rows one by one as plain objects. */
-  rows(): AsyncIterable<Selected> {
-    return this.#rows.rows();
+  rows(options?: queries.ObjectOptions): AsyncIterable<Selected> {
+    return this.#rows.rows(options);
   }
 
   /** Returns all rows as the bytes of an Arrow IPC stream. */

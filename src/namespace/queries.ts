@@ -224,6 +224,17 @@ export type FilterValue =
  */
 export type FilterParameters = Readonly<Record<string, FilterValue>>;
 
+/** Forms of the values in objects, wherever they are nested. */
+export interface ObjectOptions {
+  /**
+   * Dates and timestamps: `Date` (default; cuts what is finer than a millisecond), `number` of milliseconds since
+   * 1970, or text in ISO 8601 with all digits. As texts, times of day are texts too.
+   */
+  readonly dates?: "Date" | "number" | "iso" | undefined;
+  /** 64-bit integers: bigint (default), number (an integer beyond 2^53 is refused), or text. */
+  readonly bigints?: "bigint" | "number" | "string" | undefined;
+}
+
 /** Methods that read the rows of a result. */
 export interface RowForms<Row extends object = Record<string, unknown>> {
   /** Returns all rows as one Arrow table. */
@@ -231,15 +242,15 @@ export interface RowForms<Row extends object = Record<string, unknown>> {
   /**
    * Returns all rows as plain objects. Values have these types:
    *
-   * - 64-bit integers: bigint
-   * - dates and timestamps: number of milliseconds since 1970, as in apache-arrow
-   * - times and durations: number in the column's unit
+   * - 64-bit integers: bigint, unless `bigints` says otherwise
+   * - dates and timestamps: Date, unless `dates` says otherwise
+   * - times and durations: number in the column's unit; bigint for 64 bits
    * - decimals: string; binary: Uint8Array
    * - lists: array; vectors: typed array; structs: object; maps: Map
    */
-  toArray(): Promise<Row[]>;
+  toArray(options?: ObjectOptions): Promise<Row[]>;
   /** Yields the rows one by one, in the form of {@link toArray}. One batch is in memory at a time. */
-  rows(): AsyncIterable<Row>;
+  rows(options?: ObjectOptions): AsyncIterable<Row>;
   /** Returns all rows as the bytes of an Arrow IPC stream. */
   toIPC(): Promise<Uint8Array>;
   /** Streams the bytes of {@link toIPC} at the pace of the reader. */

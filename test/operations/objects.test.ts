@@ -51,7 +51,7 @@ describe("types are inferred", () => {
       at: "Timestamp<MILLISECOND, UTC>",
       bytes: "Binary",
       vector: "FixedSizeList[1]<Float32>",
-      pair: "FixedSizeList[2]<Float32>",
+      pair: "List<Float64>",
       tags: "List<Utf8>",
       floats: "FixedSizeList[2]<Float64>",
       who: "Struct<{first:Utf8, age:Float64}>",
@@ -59,9 +59,7 @@ describe("types are inferred", () => {
     expect(await ns.table("t").scan().toArray()).toEqual([
       {
         ...rows[0],
-        at: 1_700_000_000_123,
         vector: Float32Array.of(1),
-        pair: Float32Array.of(0.5, 2),
       },
       {
         ...rows[1],
@@ -168,8 +166,7 @@ describe("rows are fitted", () => {
     expect(rows).toEqual([
       {
         ...full,
-        day: Date.UTC(2024, 1, 29),
-        us: 1_700_000_000_000.001,
+        us: new Date(1_700_000_000_000),
         price: "-12.30",
         m: new Map<string, number | null>([
           ["a", 1],
@@ -366,7 +363,6 @@ it("rows equal those that apache-arrow makes of the table", async ({ ns }) => {
       expect(read).toEqual(
         rows.map((row) => ({
           ...row,
-          at: row.at === null ? null : row.at.getTime(),
           v: row.v === null ? null : Float32Array.from(row.v),
         })),
       );
@@ -374,7 +370,8 @@ it("rows equal those that apache-arrow makes of the table", async ({ ns }) => {
       expect(table.batches[0]).toBeInstanceOf(arrow.RecordBatch);
       for (const [index, plain] of read.entries()) {
         const theirs = table.get(index);
-        for (const column of ["f", "i", "s", "at"]) expect(plain[column]).toEqual(theirs?.[column]);
+        for (const column of ["f", "i", "s"]) expect(plain[column]).toEqual(theirs?.[column]);
+        expect((plain.at as Date | null)?.getTime()).toEqual(theirs?.at ?? undefined);
       }
     }),
     { numRuns: 40 },

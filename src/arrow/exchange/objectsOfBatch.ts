@@ -1,17 +1,26 @@
 /** Converts record batches to plain objects. */
 
-import type { RecordBatch } from "apache-arrow";
+import type { Field, RecordBatch } from "apache-arrow";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import type { Column } from "../columns/column.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
 import { decodeValues, makeObjects } from "../objects/decodeValues.js";
+import type { ValueForms } from "../objects/valueForms.js";
 import { layoutOf } from "../types/layouts.js";
 import { columnFromData, type ForeignData } from "./data.js";
 
 /** Values made between two turns of the event loop. */
 const MADE_VALUES = 16_384;
 
-/** Yields the rows of a batch in groups. */
-export async function* objectsOfBatch(batch: RecordBatch): AsyncGenerator<Record<string, unknown>[]> {
+/**
+ * Yields the rows of a batch in groups.
+ * @throws InvalidInputError naming the column, for a value that the wanted form cannot hold
+ */
+export async function* objectsOfBatch(
+  batch: RecordBatch,
+  forms: ValueForms,
+): AsyncGenerator<Record<string, unknown>[]> {
   const { fields } = batch.schema;
   const names = fields.map(({ name }) => name);
   const columns = fields.map(({ type, name }, index) =>
@@ -22,8 +31,17 @@ export async function* objectsOfBatch(batch: RecordBatch): AsyncGenerator<Record
     await yieldToEventLoop();
     const count = Math.min(rows, batch.numRows - start);
     const values = columns.map((column, index) =>
-      decodeValues(sliceColumn(column, start, count), fields[index].type),
+      valuesOf(sliceColumn(column, start, count), fields[index], forms),
     );
     yield makeObjects(names, values, count);
+  }
+}
+
+function valuesOf(column: Column, { name, type }: Field, forms: ValueForms): unknown[] {
+  try {
+    return decodeValues(column, type, forms);
+  } catch (error) {
+    if (!(error instanceof InvalidInputError)) throw error;
+    throw new InvalidInputError(`column ${name}: ${error.message}`);
   }
 }

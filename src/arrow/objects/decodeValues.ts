@@ -1,12 +1,13 @@
 /**
  * Converts columns to JavaScript values:
  *
- *     Int                  number; bigint for 64 bits
+ *     Int                  number; for 64 bits as `bigints` says
  *     Float                number
  *     Bool Utf8            boolean, string
  *     Binary               Uint8Array
- *     Date Timestamp       number of milliseconds since 1970, as apache-arrow returns it
- *     Time Duration        number for 32 bits, bigint for 64, in the type's own unit
+ *     Date Timestamp       as `dates` says: Date, milliseconds since 1970, or ISO text
+ *     Time Duration        number for 32 bits, for 64 as `bigints` says, in the type's own unit; a time of day
+ *                          is text if dates are
  *     Decimal              text with all digits of the scale
  *     List                 array
  *     FixedSizeList        typed array for numbers without nulls, array otherwise
@@ -14,11 +15,15 @@
  *     Map                  Map
  *     Dictionary           value of the dictionary
  *
+ * With `json`, all of these are values that JSON.stringify writes: bytes are text in base64, vectors are arrays,
+ * maps are objects or arrays of pairs, and NaN and infinities are null or text.
+ *
  * Nulls are null in all types. Arrays and bytes are copies, so they never change.
  */
 
 import { type DataType, type Dictionary, type Field, Type } from "apache-arrow";
 import { alignedBytes } from "../../bytes/aligned.js";
+import { encodeBase64 } from "../../bytes/base64.js";
 import { decodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InternalError } from "../../errors.js";
 import { textReader } from "../../platform/native.js";
@@ -27,10 +32,14 @@ import { itemsWithin } from "../columns/columnBytes.js";
 import { readIndices } from "../columns/dictionaries.js";
 import { isSet, validityFrom } from "../columns/validity.js";
 import { formatDecimal } from "./decimalText.js";
+import { datesOf, longsOf, timesOf, type ValueForms } from "./valueForms.js";
 
-/** Returns one value per row. */
-export function decodeValues(column: Column, type: DataType): unknown[] {
-  const values = decodeAll(column, type);
+/**
+ * Returns one value per row.
+ * @throws InvalidInputError for a value that the wanted form cannot hold
+ */
+export function decodeValues(column: Column, type: DataType, forms: ValueForms): unknown[] {
+  const values = decodeAll(column, type, forms);
   const { validity, length } = column;
   if (validity !== null && column.kind !== "null") {
     for (let row = 0; row < length; row++) if (!isSet(validity, row)) values[row] = null;
@@ -39,7 +48,7 @@ export function decodeValues(column: Column, type: DataType): unknown[] {
 }
 
 /** Works like {@link decodeValues}, but the values of nulls are unspecified. */
-function decodeAll(column: Column, type: DataType): unknown[] {
+function decodeAll(column: Column, type: DataType, forms: ValueForms): unknown[] {
   const { length } = column;
   switch (column.kind) {
     case "null":
@@ -53,23 +62,23 @@ function decodeAll(column: Column, type: DataType): unknown[] {
       return values;
     }
     case "fixed":
-      return fixedValues(column, type);
+      return fixedValues(column, type, forms);
     case "variable":
-      return variableValues(column, type);
+      return variableValues(column, type, forms);
     case "dictionary": {
-      const entries = decodeValues(column.dictionary, (type as Dictionary).dictionary);
+      const entries = decodeValues(column.dictionary, (type as Dictionary).dictionary, forms);
       return Array.from(readIndices(column), (index) => entries[index] ?? null);
     }
     case "list":
-      return lists(column, type);
+      return lists(column, type, forms);
     case "fixedSizeList":
     case "sizedList":
-      return sizedLists(column, type);
+      return sizedLists(column, type, forms);
     case "struct":
     case "packedStruct": {
       const fields = type.children as Field[];
       const names = fields.map(({ name }) => name);
-      const members = column.children.map((child, index) => decodeValues(child, fields[index].type));
+      const members = column.children.map((child, index) => decodeValues(child, fields[index].type, forms));
       return makeObjects(names, members, length);
     }
   }
@@ -117,38 +126,39 @@ const NUMBER_ARRAYS = {
 type NumberArrayType = new (buffer: ArrayBufferLike, byteOffset: number, length: number) => NumberArray;
 type NumberArray = ArrayLike<unknown> & { slice(start: number, end: number): NumberArray };
 
-const DAY_MS = 86_400_000;
-
-function fixedValues(column: FixedColumn, type: DataType): unknown[] {
-  const { typeId, unit = 0, scale = 0 } = type as unknown as NumericType;
+function fixedValues(column: FixedColumn, type: DataType, forms: ValueForms): unknown[] {
+  const { typeId, scale = 0 } = type as unknown as NumericType;
   switch (typeId) {
     case Type.FixedSizeBinary: {
-      const { byteWidth, values } = column;
-      const { length } = column;
-      return Array.from({ length }, (_, row) => values.slice(row * byteWidth, (row + 1) * byteWidth));
+      const { byteWidth, values, length } = column;
+      const bytesOfRow = (row: number) => values.subarray(row * byteWidth, (row + 1) * byteWidth);
+      return Array.from({ length }, (_, row) => binaryForm(bytesOfRow(row), forms));
     }
     case Type.Decimal:
       return decimals(column, scale);
     case Type.Timestamp:
-      return moments(numbersOf(column, type) as BigInt64Array, unit);
     case Type.Date:
-      return unit === 0
-        ? Array.from(numbersOf(column, type) as Int32Array, (days) => days * DAY_MS)
-        : Array.from(numbersOf(column, type) as BigInt64Array, Number);
-    case Type.Float:
-      if (column.byteWidth === 2) return Array.from(numbersOf(column, type) as Uint16Array, decodeHalfFloat);
+      return datesOf(numbersOf(column, type), type, column.validity, forms);
+    case Type.Time:
+      if (forms.dates === "iso") return timesOf(numbersOf(column, type), type);
       break;
+    case Type.Float:
+      return floatsOf(column, type, forms);
   }
-  return Array.from(numbersOf(column, type));
+  const numbers = numbersOf(column, type);
+  return column.byteWidth === 8 ? longsOf(numbers, column.validity, forms) : Array.from(numbers);
 }
 
-/** Converts instants of any unit to milliseconds. Whole milliseconds stay exact. */
-function moments(values: BigInt64Array, unit: number): number[] {
-  if (unit === 0) return Array.from(values, (value) => Number(value) * 1000);
-  if (unit === 1) return Array.from(values, Number);
-  const factor = unit === 2 ? 1000n : 1_000_000n;
-  const divisor = Number(factor);
-  return Array.from(values, (value) => Number(value / factor) + Number(value % factor) / divisor);
+function floatsOf(column: FixedColumn, type: DataType, { json }: ValueForms): unknown[] {
+  const numbers = numbersOf(column, type) as ArrayLike<number>;
+  const floats =
+    column.byteWidth === 2
+      ? Array.from(numbers, decodeHalfFloat)
+      : Array.from<number, unknown>(numbers, (value) => value);
+  if (json === undefined) return floats;
+  return floats.map((value) =>
+    Number.isFinite(value) ? value : json.nonFinite === "text" ? `${value}` : null,
+  );
 }
 
 function decimals({ values, byteWidth, length }: FixedColumn, scale: number): string[] {
@@ -176,49 +186,68 @@ function numbersOf(column: FixedColumn, type: DataType): NumberArray {
 
 // ------------------------------------------------------------------------------- values of a variable width
 
-function variableValues({ offsets, bytes, length }: VariableColumn, type: DataType): unknown[] {
-  const isText = type.typeId === Type.Utf8 || type.typeId === Type.LargeUtf8;
-  const textAt = isText ? textReader(bytes) : null;
+function variableValues(
+  { offsets, bytes, length }: VariableColumn,
+  type: DataType,
+  forms: ValueForms,
+): unknown[] {
+  const textAt = isText(type) ? textReader(bytes) : null;
   const values: unknown[] = new Array(length);
   let start = Number(offsets[0]);
   for (let row = 0; row < length; row++) {
     const end = Number(offsets[row + 1]);
-    values[row] = textAt === null ? bytes.slice(start, end) : textAt(start, end);
+    values[row] = textAt === null ? binaryForm(bytes.subarray(start, end), forms) : textAt(start, end);
     start = end;
   }
   return values;
 }
 
+const isText = ({ typeId }: DataType): boolean => typeId === Type.Utf8 || typeId === Type.LargeUtf8;
+
+/** Returns a copy of bytes, or their text in JSON. */
+const binaryForm = (bytes: Uint8Array, { json }: ValueForms): unknown =>
+  json === undefined ? bytes.slice() : encodeBase64(bytes);
+
 // --------------------------------------------------------------------------------------------- nested values
 
-function lists(column: Extract<Column, { kind: "list" }>, type: DataType): unknown[] {
+function lists(column: Extract<Column, { kind: "list" }>, type: DataType, forms: ValueForms): unknown[] {
   const { offsets, length } = column;
   const [item] = type.children as Field[];
   const isMap = type.typeId === Type.Map;
   const first = Number(offsets[0]);
-  const flat = decodeValues(itemsWithin(column), item.type);
+  const flat = decodeValues(itemsWithin(column), item.type, forms);
   const values: unknown[] = new Array(length);
-  const names = isMap ? (item.type.children as Field[]).map(({ name }) => name) : [];
   for (let row = 0; row < length; row++) {
     const listItems = flat.slice(Number(offsets[row]) - first, Number(offsets[row + 1]) - first);
-    values[row] = isMap
-      ? new Map((listItems as Record<string, unknown>[]).map((entry) => [entry[names[0]], entry[names[1]]]))
-      : listItems;
+    values[row] = isMap ? mapForm(listItems as Record<string, unknown>[], item.type, forms) : listItems;
   }
   return values;
+}
+
+/** Returns a Map; for JSON an object if keys are texts, otherwise an array of pairs. */
+function mapForm(
+  entries: readonly Record<string, unknown>[],
+  entryType: DataType,
+  { json }: ValueForms,
+): unknown {
+  const [key, value] = entryType.children as Field[];
+  const pairs = entries.map((entry): [unknown, unknown] => [entry[key.name], entry[value.name]]);
+  if (json === undefined) return new Map(pairs);
+  return isText(key.type) ? Object.fromEntries(pairs as [string, unknown][]) : pairs;
 }
 
 function sizedLists(
   column: Extract<Column, { kind: "fixedSizeList" | "sizedList" }>,
   type: DataType,
+  forms: ValueForms,
 ): unknown[] {
   const { dimension, length } = column;
   const items: Column = column.items;
   const [item] = type.children as Field[];
   const isNumeric = item.type.typeId === Type.Float || item.type.typeId === Type.Int;
   const values: unknown[] = new Array(length);
-  if (!isNumeric || items.kind !== "fixed") {
-    const flat = decodeValues(items, item.type);
+  if (!isNumeric || items.kind !== "fixed" || !isTyped(items, item.type, forms)) {
+    const flat = decodeValues(items, item.type, forms);
     for (let row = 0; row < length; row++) values[row] = flat.slice(row * dimension, (row + 1) * dimension);
     return values;
   }
@@ -232,6 +261,10 @@ function sizedLists(
   }
   return values;
 }
+
+/** True if vectors are typed arrays. */
+const isTyped = ({ byteWidth }: FixedColumn, { typeId }: DataType, { bigints, json }: ValueForms): boolean =>
+  json === undefined && (typeId !== Type.Int || byteWidth < 8 || bigints === "bigint");
 
 function itemNumbers(items: FixedColumn, type: DataType): NumberArray {
   const numbers = numbersOf(items, type);

@@ -7,9 +7,9 @@
  *     string          utf8
  *     Date            timestamp in milliseconds, UTC
  *     Uint8Array      binary, like other views of bytes, and ArrayBuffer
- *     array           list of the items' type; for numbers, fixed-size list of float32 if all arrays have
- *                     one length ≥ 2, or the column name is `vector`
- *     typed array     like an array, with the typed array's item type
+ *     array           list of the items' type; numbers are vectors if the column's name is `vector` or
+ *                     `embedding`, or ends in `_vector` or `_embedding`: fixed-size lists of float32
+ *     typed array     fixed-size list of the typed array's item type if all have one length, otherwise list
  *     object          struct
  *
  * A column has one type. Null and undefined are null in any type. All columns are nullable.
@@ -41,28 +41,40 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { describeValue } from "./faults.js";
 
-/** Column name that makes arrays of numbers vectors, whatever their length. */
-const VECTOR = "vector";
-/** Minimum length of arrays that become vectors because all have the same length. */
-const MIN_DIMENSION = 2;
+/** Column names that make arrays of numbers vectors. */
+const VECTOR_NAME = /^(.*_)?(vector|embedding)$/;
 /** Maximum levels of nesting. Also stops at objects that contain themselves. */
 const MAX_DEPTH = 32;
 /** Rows visited between two turns of the event loop. */
 const ROWS_AT_ONCE = 256;
 
-/**
- * Infers the types of columns from the values of rows.
- * @param hasMore true if further rows follow, for messages
- * @throws InvalidInputError naming row and column, for values of several types or only nulls
- */
-export async function inferSchema(rows: Iterable<object>, hasMore: boolean): Promise<Schema> {
-  const members = new Members("");
-  let row = 0;
-  for (const value of rows) {
-    if (row % ROWS_AT_ONCE === 0) await yieldToEventLoop();
-    members.add(value, row++, 0);
+/** Infers the types of columns from the values of rows. */
+export class SchemaInference {
+  readonly #members = new Members("");
+  #rowCount = 0;
+
+  /** @throws InvalidInputError naming row and column, for values of several types */
+  async add(rows: Iterable<object>): Promise<void> {
+    for (const row of rows) {
+      if (this.#rowCount % ROWS_AT_ONCE === 0) await yieldToEventLoop();
+      this.#members.add(row, this.#rowCount++, 0);
+    }
   }
-  return new Schema(members.fields(hasMore ? `the first ${row} rows` : rowsText(row)));
+
+  /** True if values of a column, a member or the items of lists were nulls only. */
+  get hasUnknown(): boolean {
+    return this.#members.hasUnknown;
+  }
+
+  /**
+   * @param hasMore true if further rows follow, for messages
+   * @throws InvalidInputError naming the column, for only nulls
+   */
+  schema(hasMore: boolean): Schema {
+    return new Schema(
+      this.#members.fields(hasMore ? `the first ${this.#rowCount} rows` : rowsText(this.#rowCount)),
+    );
+  }
 }
 
 const rowsText = (count: number): string => (count === 1 ? "the only row" : `all ${count} rows`);
@@ -91,6 +103,11 @@ class Members {
       }
       values.add((value as Record<string, unknown>)[name], row, depth);
     }
+  }
+
+  get hasUnknown(): boolean {
+    for (const values of this.#values.values()) if (values.hasUnknown) return true;
+    return false;
   }
 
   /** @param looked describes the rows that were read */
@@ -132,7 +149,8 @@ class Values {
   #begin(first: Found): Seen {
     if (first.kind === "scalar") return first;
     if (first.kind === "object") return { kind: "object", members: new Members(this.#path) };
-    const items = new Values(`${this.#path}[]`, "");
+    // The items of several vectors per row are vectors.
+    const items = new Values(`${this.#path}[]`, this.#isVector ? this.#name : "");
     return { kind: "array", items, length: first.items.length, isNumeric: true };
   }
 
@@ -149,6 +167,17 @@ class Values {
     }
   }
 
+  get hasUnknown(): boolean {
+    const seen = this.#seen;
+    if (seen === null) return true;
+    if (seen.kind === "scalar") return false;
+    return seen.kind === "object" ? seen.members.hasUnknown : seen.items.hasUnknown;
+  }
+
+  get #isVector(): boolean {
+    return VECTOR_NAME.test(this.#name);
+  }
+
   /** @param looked describes the rows that were read */
   type(looked: string): DataType {
     const seen = this.#seen;
@@ -160,12 +189,13 @@ class Values {
     if (seen.kind === "scalar") return seen.type;
     if (seen.kind === "object") return new Struct(seen.members.fields(looked));
     const { items, length, isNumeric } = seen;
-    if (isNumeric && length !== null && (length >= MIN_DIMENSION || (this.#name === VECTOR && length > 0))) {
+    const isVector = isNumeric && (this.#isVector || items.isTyped);
+    if (isVector && length !== null && length > 0) {
       const item = items.type(looked);
       const type = item instanceof Float64 && !items.isTyped ? new Float32() : item;
       return new FixedSizeList(length, new Field("item", type, true));
     }
-    if (this.#name === VECTOR && isNumeric && length === null) {
+    if (isVector && length === null && this.#isVector) {
       throw new InvalidInputError(
         `column ${this.#path}: its vectors have different lengths; pass a schema if they are meant to be lists`,
       );

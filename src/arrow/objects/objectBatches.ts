@@ -7,11 +7,16 @@ import type { Column } from "../columns/column.js";
 import { isNamedZone } from "../types/times.js";
 import { encodeValues } from "./encodeValues.js";
 import { describeValue } from "./faults.js";
-import { inferSchema } from "./inferSchema.js";
+import { SchemaInference } from "./inferSchema.js";
 import { isRecord, memberOf } from "./valueKinds.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 8192;
+/** Maximum rows that are read, and their estimated memory, before a column of nulls is given up. */
+const MAX_HEAD_ROWS = 16 * BATCH_ROWS;
+const MAX_HEAD_BYTES = 2 ** 26;
+/** Maximum levels of nesting whose memory is estimated. */
+const MAX_DEPTH = 32;
 /** Maximum items of fixed-size lists in a batch. Encoding more at once would block the event loop. */
 const BATCH_ITEMS = 2 ** 20;
 /** Maximum rows of a batch with timestamps of a named zone. Each offset lookup takes some microseconds. */
@@ -37,7 +42,8 @@ export interface ObjectBatches {
 
 /**
  * Opens rows of objects. An iterable has the columns that its first {@link BATCH_ROWS} rows name; an array
- * has those that any row names. Without a schema, the same rows determine the types.
+ * has those that any row names. Without a schema, the same rows determine the types. If a column has only nulls
+ * in them, more are read, up to {@link MAX_HEAD_ROWS}.
  * @param next returns the rows after the first
  * @param all the rows, if they are an array
  * @throws InvalidInputError, TableSchemaValidationError naming row and column
@@ -50,29 +56,78 @@ export async function openObjects(
 ): Promise<ObjectBatches> {
   const rows = new ObjectRows([first], next);
   const head = await rows.take();
-  const seen = all === null ? head : checkedRows(all);
-  const hasMore = all === null && head.length === BATCH_ROWS;
   const ofTable = types.schema === undefined ? ((await types.tableSchema?.()) ?? null) : null;
-  const schema =
-    types.schema ?? (await (ofTable === null ? inferSchema(seen, hasMore) : namedBy(seen, ofTable)));
+  const schema = types.schema ?? (await schemaOfRows(head, rows, all, ofTable));
   if (schema.fields.length === 0) throw new InvalidInputError("the rows have no members: there is no column");
-  const guessed = !hasMore || types.schema !== undefined ? "nothing" : ofTable === null ? "types" : "columns";
+  const isKnown = types.schema !== undefined || all !== null || rows.isAtEnd;
+  const guessed = isKnown ? null : { types: ofTable === null, rowCount: head.length };
   return { schema, batches: encodeRows(schema, head, rows, guessed) };
 }
 
-/** Facts inferred from the first rows: the types of all columns, the set of columns, or nothing. */
-type Guessed = "types" | "columns" | "nothing";
+/** Facts that the first rows of an iterable determined: the set of columns, and perhaps their types. */
+interface Guessed {
+  readonly types: boolean;
+  /** Number of rows that were looked at. */
+  readonly rowCount: number;
+}
+
+async function schemaOfRows(
+  head: object[],
+  rows: ObjectRows,
+  all: readonly unknown[] | null,
+  ofTable: Schema | null,
+): Promise<Schema> {
+  if (ofTable !== null) return namedBy(all === null ? head : checkedRows(all), ofTable);
+  const inference = new SchemaInference();
+  if (all === null) {
+    await inferFromFirst(inference, head, rows);
+  } else {
+    await inference.add(checkedRows(all));
+  }
+  return inference.schema(all === null && !rows.isAtEnd);
+}
+
+/** Adds the first rows, and later ones to them while a column has only nulls. */
+async function inferFromFirst(inference: SchemaInference, head: object[], rows: ObjectRows): Promise<void> {
+  await inference.add(head);
+  let bytes = 0;
+  while (inference.hasUnknown && !rows.isAtEnd && head.length < MAX_HEAD_ROWS && bytes < MAX_HEAD_BYTES) {
+    const more = await rows.take();
+    await inference.add(more);
+    for (const row of more) {
+      bytes += bytesOfValue(row, 0);
+      head.push(row);
+    }
+  }
+}
+
+/** Estimates the memory of a value. */
+function bytesOfValue(value: unknown, depth: number): number {
+  if (typeof value === "string") return 16 + 2 * value.length;
+  if (typeof value !== "object" || value === null) return 8;
+  if (ArrayBuffer.isView(value)) return 64 + value.byteLength;
+  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  // All items of a vector are numbers.
+  if (depth > MAX_DEPTH || typeof items[0] === "number") return 32 + 8 * items.length;
+  return items.reduce<number>((sum, item) => sum + bytesOfValue(item, depth + 1), 32);
+}
 
 /** Returns input without rows, with the columns of the schema. */
 export function noObjects(schema: Schema): ObjectBatches {
   const rows = new ObjectRows([], async () => ({ done: true, value: undefined }));
-  return { schema, batches: encodeRows(schema, [], rows, "nothing") };
+  return { schema, batches: encodeRows(schema, [], rows, null) };
 }
 
-/** @param guessed facts that the first rows determined, for messages */
-async function* encodeRows(schema: Schema, head: readonly object[], rows: ObjectRows, guessed: Guessed) {
-  const hint =
-    guessed === "types" ? `the types are those of the first ${BATCH_ROWS} rows; pass a schema` : undefined;
+/** @param guessed facts that the first rows determined, for messages; null if there are none */
+async function* encodeRows(
+  schema: Schema,
+  head: readonly object[],
+  rows: ObjectRows,
+  guessed: Guessed | null,
+) {
+  const hint = guessed?.types
+    ? `the types are those of the first ${guessed.rowCount} rows; pass a schema`
+    : undefined;
   const columnNames = new Set(schema.fields.map(({ name }) => name));
   const batchRows = rowsOfBatch(schema);
   let firstRow = 0;
@@ -81,7 +136,7 @@ async function* encodeRows(schema: Schema, head: readonly object[], rows: Object
       const batch = taken.length <= batchRows ? taken : taken.slice(slot, slot + batchRows);
       await yieldToEventLoop();
       for (const [index, row] of batch.entries())
-        checkMembers(row, columnNames, firstRow + index, guessed !== "nothing");
+        checkMembers(row, columnNames, firstRow + index, guessed?.rowCount ?? null);
       const start = firstRow;
       const columns: Column[] = [];
       for (const field of schema.fields) {
@@ -120,6 +175,7 @@ class ObjectRows {
   readonly #next: NextRow;
   #first: readonly unknown[];
   #count = 0;
+  isAtEnd = false;
 
   constructor(first: readonly unknown[], next: NextRow) {
     this.#first = first;
@@ -133,7 +189,10 @@ class ObjectRows {
     this.#first = [];
     while (rows.length < BATCH_ROWS) {
       const { done, value } = await this.#next();
-      if (done === true) break;
+      if (done === true) {
+        this.isAtEnd = true;
+        break;
+      }
       rows.push(requireRow(value, this.#count++));
     }
     return rows;
@@ -156,7 +215,7 @@ async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> 
   let index = 0;
   for (const row of rows) {
     if (index % ROWS_AT_ONCE === 0) await yieldToEventLoop();
-    checkMembers(row, columnNames, index++, false);
+    checkMembers(row, columnNames, index++, null);
     for (const name of Object.keys(row)) named.add(name);
   }
   return new Schema(schema.fields.filter(({ name }) => named.has(name)));
@@ -166,14 +225,14 @@ function checkMembers(
   row: object,
   columnNames: ReadonlySet<string>,
   index: number,
-  isGuessed: boolean,
+  guessedRows: number | null,
 ): void {
   for (const name of Object.keys(row)) {
     if (columnNames.has(name)) continue;
     const names = [...columnNames].join(", ");
     throw new TableSchemaValidationError(
-      isGuessed
-        ? `row ${index}: the first ${BATCH_ROWS} rows have no column ${name}, only ${names}; set ${name} to null in one of them, or pass a schema`
+      guessedRows !== null
+        ? `row ${index}: the first ${guessedRows} rows have no column ${name}, only ${names}; set ${name} to null in one of them, or pass a schema`
         : `row ${index}: there is no column ${name}; the columns of these rows are ${names}`,
     );
   }

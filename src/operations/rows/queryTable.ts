@@ -3,6 +3,7 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
 import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
+import type { ValueForms } from "../../arrow/objects/valueForms.js";
 import { lazyModule } from "../../async/lazy.js";
 import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
@@ -13,6 +14,7 @@ import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 import { isInPlace } from "../snapshot.js";
+import { valueForms } from "./objectOptions.js";
 import { planQuery } from "./plannedQuery.js";
 
 const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
@@ -50,8 +52,8 @@ export function rowForms(
   schema: Schema,
   batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
 ): RowForms {
-  async function* slices(isKept: boolean): AsyncGenerator<Record<string, unknown>[], void, undefined> {
-    for await (const batch of batches(isKept)) yield* objectsOfBatch(batch);
+  async function* slices(forms: ValueForms): AsyncGenerator<Record<string, unknown>[], void, undefined> {
+    for await (const batch of batches(false)) yield* objectsOfBatch(batch, forms);
   }
   return {
     async toArrow(): Promise<Table> {
@@ -59,17 +61,21 @@ export function rowForms(
       for await (const batch of batches(true)) batchList.push(batch);
       return toTable(schema, batchList);
     },
-    async toArray() {
+    async toArray(options) {
+      const forms = valueForms("toArray", options);
       const all: Record<string, unknown>[] = [];
       // No spread: a slice may have more rows than a call may have arguments.
-      for await (const slice of slices(false)) for (const row of slice) all.push(row);
+      for await (const slice of slices(forms)) for (const row of slice) all.push(row);
       return all;
     },
-    rows: () => ({
-      async *[Symbol.asyncIterator]() {
-        for await (const slice of slices(false)) yield* slice;
-      },
-    }),
+    rows(options) {
+      const forms = valueForms("rows", options);
+      return {
+        async *[Symbol.asyncIterator]() {
+          for await (const slice of slices(forms)) yield* slice;
+        },
+      };
+    },
     toIPC: async () => (await ipcOutput.get()).ipcBytes(schema, batches(false)),
     toIPCStream() {
       const pieces = ipcPieces(schema, batches(false));
