@@ -107,8 +107,9 @@ function bytesOfValue(value: unknown, depth: number): number {
   if (typeof value !== "object" || value === null) return 8;
   if (ArrayBuffer.isView(value)) return 64 + value.byteLength;
   const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  // All items of a vector are numbers.
-  if (depth > MAX_DEPTH || typeof items[0] === "number") return 32 + 8 * items.length;
+  // An array that starts with a number has only numbers.
+  const isNumeric = Array.isArray(value) && typeof value[0] === "number";
+  if (depth > MAX_DEPTH || isNumeric) return 32 + 8 * items.length;
   return items.reduce<number>((sum, item) => sum + bytesOfValue(item, depth + 1), 32);
 }
 

@@ -1,6 +1,7 @@
 /** Parses and formats days, times and instants, and looks up time zone offsets. */
 
 const MS_PER_DAY = 86_400_000;
+const MS_PER_MINUTE = 60_000;
 const NANOS_PER_MS = 1_000_000n;
 const NANOS_PER_DAY = 86_400_000_000_000n;
 
@@ -128,13 +129,15 @@ export function formatTimeOfDay(nanos: bigint): string {
 
 /** Formats local time, with the offset after it for an instant of a zone. */
 export function formatTime(nanos: bigint, zone: string | null): string {
-  const offset = zone === null ? 0 : zoneOffset(zone, Number(nanos / NANOS_PER_MS));
+  const exact = zone === null ? 0 : zoneOffset(zone, Number(nanos / NANOS_PER_MS));
+  // Local mean times, before zones had whole minutes, are shown in the offset's minute.
+  const offset = Math.trunc(exact / MS_PER_MINUTE) * MS_PER_MINUTE;
   const local = nanos + BigInt(offset) * NANOS_PER_MS;
   const days = Math.floor(Number(floorDivide(local, NANOS_PER_DAY)));
   const time = `${formatDay(days)}T${formatTimeOfDay(local - BigInt(days) * NANOS_PER_DAY)}`;
   if (zone === null) return time;
   if (/^(utc|z|\+00:00)$/i.test(zone)) return `${time}Z`;
-  const minutes = Math.abs(offset) / 60_000;
+  const minutes = Math.abs(offset) / MS_PER_MINUTE;
   return `${time}${offset < 0 ? "-" : "+"}${pad(Math.floor(minutes / 60), 2)}:${pad(minutes % 60, 2)}`;
 }
 
@@ -155,7 +158,7 @@ const zoneOffsets = new Map<string, Map<number, number>>();
 /** Returns the milliseconds that a zone's local time is ahead of UTC; 0 for an unknown zone. */
 export function zoneOffset(zone: string, utcMillis: number): number {
   const minutes = parseOffset(zone);
-  if (minutes !== null) return minutes * 60_000;
+  if (minutes !== null) return minutes * MS_PER_MINUTE;
   const format = formatOf(zone);
   const quarter = Math.floor(utcMillis / QUARTER_MS);
   if (format === null || Math.abs(utcMillis) > 8e15) return 0;

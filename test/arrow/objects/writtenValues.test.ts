@@ -127,7 +127,11 @@ describe("a column of a stream whose values come late", () => {
     const rows = stream(count, (n) => ({ late: n < last ? null : { s: ["x"] }, l: n < last ? [] : [1] }));
     await namespace.createTable({ id, mode: "Overwrite" }, rows);
     const table = namespace.table("later");
-    expect((await table.scan({ offset: last }).toArray())[0]).toEqual({ n: last, late: { s: ["x"] }, l: [1] });
+    expect((await table.scan({ offset: last }).toArray())[0]).toEqual({
+      n: last,
+      late: { s: ["x"] },
+      l: [1],
+    });
     expect(await table.countRows("late IS NULL")).toBe(count - 1);
   });
 
