@@ -6,8 +6,8 @@
  *     Bool Utf8            boolean, string
  *     Binary               Uint8Array
  *     Date Timestamp       as `dates` says: Date, milliseconds since 1970, or ISO text
- *     Time Duration        number for 32 bits, for 64 as `bigints` says, in the type's own unit; a time of day
- *                          is text if dates are
+ *     Duration             as 64-bit integers, in the type's own unit
+ *     Time                 the same for 64 bits, number for 32 bits; text if dates are texts
  *     Decimal              text with all digits of the scale
  *     List                 array
  *     FixedSizeList        typed array for numbers without nulls, array otherwise
@@ -15,8 +15,8 @@
  *     Map                  Map
  *     Dictionary           value of the dictionary
  *
- * With `json`, all of these are values that JSON.stringify writes: bytes are text in base64, vectors are arrays,
- * maps are objects or arrays of pairs, and NaN and infinities are null or text.
+ * With `json`, JSON.stringify writes all of these: bytes are text in base64, vectors are arrays, and maps are
+ * objects or arrays of pairs. NaN and infinities are null or text.
  *
  * Nulls are null in all types. Arrays and bytes are copies, so they never change.
  */

@@ -42,8 +42,8 @@ export interface ObjectBatches {
 
 /**
  * Opens rows of objects. An iterable has the columns that its first {@link BATCH_ROWS} rows name; an array
- * has those that any row names. Without a schema, the same rows determine the types. If a column has only nulls
- * in them, more are read, up to {@link MAX_HEAD_ROWS}.
+ * has those that any row names. Without a schema, the same rows determine the types. While a column has only
+ * nulls, more rows of an iterable are read, up to {@link MAX_HEAD_ROWS}.
  * @param next returns the rows after the first
  * @param all the rows, if they are an array
  * @throws InvalidInputError, TableSchemaValidationError naming row and column
