@@ -2,7 +2,8 @@
  * Casts values to another type and keeps what they mean:
  *
  *     integers            other widths and signs; floats that have the value exactly
- *     floats              other widths: rounded, but never to infinity
+ *     floats              other widths: rounded, but never to infinity; integers, if they have no fraction
+ *     text                integers, floats, decimals, dates, timestamps and times, and each of these as text
  *     decimals            other precisions and scales
  *     dates, timestamps   each other, and other units; without time zone or in UTC
  *     timestamps          of a time zone in another one, or in UTC
@@ -16,7 +17,7 @@
  * The two types alone decide if there is a cast. A value that the new type cannot hold is an error.
  */
 
-import type { Column, FixedSizeListColumn, ListColumn } from "../arrow/columns/column.js";
+import type { FixedSizeListColumn, ListColumn } from "../arrow/columns/column.js";
 import { decodeDictionary, encodeDictionary } from "../arrow/columns/dictionaries.js";
 import { areNarrow } from "../arrow/columns/offsets.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
@@ -32,9 +33,8 @@ import {
 } from "../arrow/types/type.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import { numberCast } from "./castNumbers.js";
-
-/** @throws TableSchemaValidationError for a value that the new type cannot hold */
-export type Cast = (column: Column) => Column;
+import { type Cast, type RowOf, rowsOfItems } from "./castRows.js";
+import { textCast } from "./castTexts.js";
 
 const MAX_OFFSET_32 = 0x7fff_ffff;
 
@@ -51,8 +51,9 @@ export function castBetween(from: LogicalField, to: LogicalField, path: string):
 function fieldCast(from: LogicalField, to: LogicalField, path: string): Cast | null {
   const cast = valueCast(from, to, path);
   if (cast === null || to.nullable || !from.nullable) return cast;
-  return (column) => {
-    if (column.validity === null && (column.kind !== "null" || column.length === 0)) return cast(column);
+  return (column, rowOf) => {
+    if (column.validity === null && (column.kind !== "null" || column.length === 0))
+      return cast(column, rowOf);
     throw new TableSchemaValidationError(`column ${path}: it holds nulls, and the new type is not nullable`);
   };
 }
@@ -76,7 +77,7 @@ function valueCast(from: LogicalField, to: LogicalField, path: string): Cast | n
   if (from.type.kind !== "map") return null;
   const entries = structToStruct(from.children[0], to.children[0], path);
   if (entries === null) return null;
-  return (column) => withItems(column as ListColumn, entries, 32, path);
+  return (column, rowOf) => withItems(column as ListColumn, entries, 32, { path, rowOf });
 }
 
 /** Bits of one offset of text, bytes or lists. */
@@ -95,16 +96,21 @@ function listToList(from: LogicalField, { type, children }: LogicalField, path: 
   if (type.kind !== "list") return null;
   const items = fieldCast(from.children[0], children[0], path);
   if (items === null) return null;
-  return (column) => withItems(column as ListColumn, items, offsetBits(type), path);
+  return (column, rowOf) => withItems(column as ListColumn, items, offsetBits(type), { path, rowOf });
 }
 
-function withItems(list: ListColumn, items: Cast, bits: 32 | 64, path: string): ListColumn {
+function withItems(
+  list: ListColumn,
+  items: Cast,
+  bits: 32 | 64,
+  { path, rowOf }: { readonly path: string; readonly rowOf: RowOf },
+): ListColumn {
   const first = Number(list.offsets[0]);
   const count = Number(list.offsets[list.length]) - first;
   return {
     ...list,
     offsets: offsetsOf(list.offsets, bits, path),
-    items: items(sliceColumn(list.items, first, count)),
+    items: items(sliceColumn(list.items, first, count), rowsOfItems(list.offsets, rowOf)),
   };
 }
 
@@ -112,7 +118,7 @@ function sizedToList(from: FixedSizeListType, { type, children }: LogicalField, 
   if (type.kind !== "list") return null;
   const items = fieldCast(itemOf(from), children[0], path);
   if (items === null) return null;
-  return (column) => {
+  return (column, rowOf) => {
     const { dimension, items: values, length, validity } = column as FixedSizeListColumn;
     const offsets = new BigInt64Array(length + 1).map((_, row) => BigInt(row * dimension));
     return {
@@ -120,7 +126,7 @@ function sizedToList(from: FixedSizeListType, { type, children }: LogicalField, 
       length,
       validity,
       offsets: offsetsOf(offsets, offsetBits(type), path),
-      items: items(values),
+      items: items(values, (index) => rowOf(Math.floor(index / dimension))),
     };
   };
 }
@@ -129,12 +135,13 @@ function listToSized(from: LogicalField, to: FixedSizeListType, path: string): C
   const { size: dimension } = to;
   const cast = fieldCast(from.children[0], itemOf(to), path);
   if (cast === null) return null;
-  return (column) => {
+  return (column, rowOf) => {
     const list = column as ListColumn;
     const { length, validity } = list;
     const first = Number(list.offsets[0]);
     const count = Number(list.offsets[length]) - first;
-    const items = cast(sliceColumn(list.items, first, count)) as FixedSizeListColumn["items"];
+    const inner = sliceColumn(list.items, first, count);
+    const items = cast(inner, rowsOfItems(list.offsets, rowOf)) as FixedSizeListColumn["items"];
     const itemIndexes = new Uint32Array(length * dimension);
     for (let row = 0; row < length; row++) {
       // A null list may have any number of items, and their values mean nothing.
@@ -143,7 +150,7 @@ function listToSized(from: LogicalField, to: FixedSizeListType, path: string): C
       const size = Number(list.offsets[row + 1]) - start;
       if (size !== dimension) {
         throw new TableSchemaValidationError(
-          `column ${path}: a list of ${size} items does not fit type ${typeInText(to)}`,
+          `row ${rowOf(row)}, column ${path}: a list of ${size} items does not fit type ${typeInText(to)}`,
         );
       }
       for (let index = 0; index < dimension; index++)
@@ -174,10 +181,10 @@ function structToStruct(from: LogicalField, to: LogicalField, path: string): Cas
     if (cast === null) return null;
     casts.push(cast);
   }
-  return (column) => {
+  return (column, rowOf) => {
     if (column.kind !== "struct")
       throw new InternalError(`a column of kind ${column.kind} cannot hold a struct`);
-    return { ...column, children: column.children.map((child, index) => casts[index](child)) };
+    return { ...column, children: column.children.map((child, index) => casts[index](child, rowOf)) };
   };
 }
 
@@ -197,26 +204,27 @@ function typeCast(from: LogicalType, to: LogicalType, path: string): Cast | null
   if (from.kind === "dictionary") {
     const values = typeCast(from.values, to, path);
     if (values === null) return null;
-    return (column) => values(column.kind === "dictionary" ? decodeDictionary(column) : column);
+    return (column, rowOf) => values(column.kind === "dictionary" ? decodeDictionary(column) : column, rowOf);
   }
   if (to.kind === "dictionary") return dictionaryCast(from, to, path);
   if (from.kind === "fixedSizeList" && to.kind === "fixedSizeList") {
     const items = from.size === to.size ? typeCast(from.of, to.of, path) : null;
     if (items === null) return null;
-    return (column) => {
+    return (column, rowOf) => {
       const list = column as FixedSizeListColumn;
-      return { ...list, items: items(list.items) as FixedSizeListColumn["items"] };
+      const rowOfItem = (index: number) => rowOf(Math.floor(index / from.size));
+      return { ...list, items: items(list.items, rowOfItem) as FixedSizeListColumn["items"] };
     };
   }
-  return numberCast(from, to, path);
+  return textCast(from, to, path) ?? numberCast(from, to, path);
 }
 
 /** Casts values to a dictionary's, with one dictionary for each batch. */
 function dictionaryCast(from: LogicalType, to: DictionaryType, path: string): Cast | null {
   const values = typeCast(from, to.values, path);
   if (values === null) return null;
-  return (column) => {
-    const plain = values(column);
+  return (column, rowOf) => {
+    const plain = values(column, rowOf);
     if (plain.kind !== "variable" && plain.kind !== "fixed") {
       throw new InternalError(`a column of kind ${plain.kind} cannot be a dictionary`);
     }
@@ -246,4 +254,21 @@ function offsetsOf(
     else result[index] = BigInt(offset);
   }
   return result;
+}
+
+/** Steps per row of a cast between text and times of a named zone, whose offset is looked up. */
+const ZONED_STEPS = 4096;
+/** Steps per row of a cast to or from text. */
+const TEXT_STEPS = 256;
+
+/** Returns the approximate steps per row of a cast. */
+export function castSteps(from: LogicalField, to: LogicalField): number {
+  const kinds = [from, to].map(({ type }) => (type.kind === "dictionary" ? type.values : type));
+  const isText = kinds.some(({ kind }) => kind === "string") && kinds[0].kind !== kinds[1].kind;
+  const isZoned = kinds.some((type) => type.kind === "timestamp" && type.timezone !== null);
+  const own = isText ? (isZoned ? ZONED_STEPS : TEXT_STEPS) : 1;
+  return from.children.reduce((most, child, index) => {
+    const target = to.children[index];
+    return target === undefined ? most : Math.max(most, castSteps(child, target));
+  }, own);
 }

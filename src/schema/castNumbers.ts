@@ -1,11 +1,13 @@
 /** Casts values of fixed width: integers, floats, decimals, dates, times and durations. */
 
-import type { Column, FixedColumn } from "../arrow/columns/column.js";
+import type { FixedColumn } from "../arrow/columns/column.js";
 import { isValid } from "../arrow/columns/validity.js";
+import { formatDecimal } from "../arrow/objects/decimalText.js";
 import { type LogicalType, type TimeUnit, timeBits, typeInText } from "../arrow/types/type.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, TableSchemaValidationError } from "../errors.js";
+import type { Cast } from "./castRows.js";
 
 /** The meaning of a value of fixed width. */
 type NumberType =
@@ -59,28 +61,31 @@ function numberTypeOf(type: LogicalType): NumberType | null {
 }
 
 /** The cast between types of fixed width; null if there is none. */
-export function numberCast(
-  fromType: LogicalType,
-  toType: LogicalType,
-  path: string,
-): ((column: Column) => Column) | null {
+export function numberCast(fromType: LogicalType, toType: LogicalType, path: string): Cast | null {
   const [from, to] = [numberTypeOf(fromType), numberTypeOf(toType)];
   if (from === null || to === null) return null;
   const name = typeInText(toType);
+  /** Row of the value that is being cast, for errors. */
+  let current = (): number => 0;
   const refuse = (value: number | bigint): never => {
-    throw new TableSchemaValidationError(`column ${path}: value ${value} does not fit type ${name}`);
+    const shown = from.kind === "decimal" ? formatDecimal(BigInt(value), from.scale) : value;
+    throw new TableSchemaValidationError(
+      `row ${current()}, column ${path}: value ${shown} does not fit type ${name}`,
+    );
   };
   const convert = conversion(from, to, refuse);
   if (convert === null) return null;
   const read = reader(from);
   const write = writer(to, refuse);
-  return (column) => {
+  return (column, rowOf) => {
     if (column.kind !== "fixed")
       throw new InternalError(`a column of kind ${column.kind} cannot hold a number`);
     const { length, validity } = column;
     const values = read(column);
     const { bytes, set } = write(length);
-    for (let row = 0; row < length; row++) {
+    let row = 0;
+    current = () => rowOf(row);
+    for (; row < length; row++) {
       // The slot of a null may hold any bytes. The result has 0 there.
       if (isValid(validity, row)) set(row, convert(values(row)));
     }
@@ -99,6 +104,9 @@ function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert |
       const float = to.bytes === 8 ? Number(value) : roundFloat(Number(value), to.bytes);
       return Number.isFinite(float) && BigInt(float) === BigInt(value) ? float : refuse(value);
     };
+  }
+  if (from.kind === "float" && to.kind === "integer") {
+    return (value) => (Number.isInteger(value) ? value : refuse(value));
   }
   if (from.kind !== to.kind) return null;
   if (from.kind === "ticks" && to.kind === "ticks") {

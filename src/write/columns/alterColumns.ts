@@ -13,7 +13,8 @@ import { isSameType, typeInText } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath, isWellFormed } from "../../ident.js";
-import { type Cast, castBetween } from "../../schema/cast.js";
+import { castBetween } from "../../schema/cast.js";
+import { type Cast, type RowOf, rowsOfItems } from "../../schema/castRows.js";
 import { isComputed } from "../../schema/computedFields.js";
 import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import {
@@ -235,14 +236,19 @@ function rewrittenPart(
   return {
     from: { ...from, children: kept.map((part) => part.from) },
     to: { ...to, children: kept.map((part) => part.to) },
-    cast: (column) => castInside(column, casts),
+    cast: (column, rowOf) => castInside(column, casts, rowOf),
   };
 }
 
-function castInside(column: Column, casts: readonly Cast[]): Column {
+function castInside(column: Column, casts: readonly Cast[], rowOf: RowOf): Column {
   if (column.kind === "struct") {
-    return { ...column, children: column.children.map((child, index) => casts[index](child)) };
+    return { ...column, children: column.children.map((child, index) => casts[index](child, rowOf)) };
   }
-  if (column.kind === "list") return { ...column, items: casts[0](column.items) };
+  if (column.kind === "list") {
+    // The items may start before those of the first list.
+    const starts = column.offsets;
+    const rows = rowsOfItems(starts, rowOf);
+    return { ...column, items: casts[0](column.items, (index) => rows(index - Number(starts[0]))) };
+  }
   throw new UnsupportedError(`parts of a column of kind ${column.kind} cannot be cast`);
 }

@@ -22,6 +22,7 @@ import { resolveProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { scanColumns } from "../../query/scan/scan.js";
 import { STREAMED } from "../../rows/readAhead.js";
+import { castSteps } from "../../schema/cast.js";
 import { changedInput } from "../../schema/computedFields.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
@@ -29,6 +30,7 @@ import type { ChangeTarget } from "../../table/commit/commit.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { withRelatedFields } from "../../table/commit/relatedFields.js";
 import { newTransaction } from "../../table/commit/transaction.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -314,24 +316,31 @@ async function rewrite(
     groups.set(key, group);
   }
   files.begin([...groups.values()].flatMap(({ fragments }) => fragments));
+  const firstRows = firstRowsOf(base.manifest.fragments);
   const changed: DataFragment[] = [];
   for (const { columns, fragments } of groups.values()) {
     const read = columns.map(({ from }) => from);
     const written = columns.map(({ to }) => to);
-    const derivation = {
-      projection: resolveProjection(read, new Map(), undefined),
-      fields: written,
-      steps: columns.length,
-      *derive(values: readonly Column[]): Steps<Column[]> {
-        const made: Column[] = [];
-        for (const [index, column] of columns.entries()) {
-          made.push(column.cast(values[index]));
-          yield;
-        }
-        return made;
-      },
-      nullStructs: version !== "2.0",
-      signal,
+    const steps = columns.reduce((sum, { from, to }) => sum + castSteps(from, to), 0);
+    const rowsOf = (fragment: DataFragment) => {
+      let firstRow = firstRows.get(fragment.id) ?? 0;
+      const derivation = {
+        projection: resolveProjection(read, new Map(), undefined),
+        fields: written,
+        steps,
+        *derive(values: readonly Column[], rowCount: number): Steps<Column[]> {
+          const made: Column[] = [];
+          for (const [index, column] of columns.entries()) {
+            made.push(column.cast(values[index], (row) => firstRow + row));
+            yield;
+          }
+          firstRow += rowCount;
+          return made;
+        },
+        nullStructs: version !== "2.0",
+        signal,
+      };
+      return derivedRows(source, fragment, derivation);
     };
     const columnsToWrite = {
       fields: written,
@@ -339,11 +348,22 @@ async function rewrite(
       fieldIds: version === "2.0" ? undefined : newIds,
       // After renames, the same cast may read other columns.
       key: JSON.stringify(["cast", read.map(shapeOf), written.map(shapeOf)]),
-      rowsOf: (fragment: DataFragment) => derivedRows(source, fragment, derivation),
+      rowsOf,
     };
     changed.push(...(await files.addTo(fragments, columnsToWrite, version)));
   }
   return inPlaceOf(base.manifest.fragments, changed);
+}
+
+/** Returns the offset of the first row of each fragment, by its id. */
+function firstRowsOf(fragments: readonly DataFragment[]): Map<number, number> {
+  const firstRows = new Map<number, number>();
+  let firstRow = 0;
+  for (const fragment of fragments) {
+    firstRows.set(fragment.id, firstRow);
+    firstRow += liveRowCount(fragment);
+  }
+  return firstRows;
 }
 
 /** Shape of a field that is read or written: ids and types. */
