@@ -227,8 +227,8 @@ export type FilterParameters = Readonly<Record<string, FilterValue>>;
 /** Forms of the values in objects, wherever they are nested. */
 export interface ObjectOptions {
   /**
-   * Form of dates and timestamps: `Date` (default), `number` of milliseconds since 1970, or ISO text. A `Date`
-   * drops what is finer than a millisecond. With `iso`, times of day are texts too.
+   * Form of dates and timestamps: `Date` (default), `number` of milliseconds since 1970, or ISO text. A
+   * `Date` drops what is finer than a millisecond. With `iso`, times of day are texts too.
    */
   readonly dates?: "Date" | "number" | "iso" | undefined;
   /** 64-bit integers: bigint (default), number (an integer beyond 2^53 is refused), or text. */

@@ -266,9 +266,9 @@ export function castSteps(from: LogicalField, to: LogicalField): number {
   const kinds = [from, to].map(({ type }) => (type.kind === "dictionary" ? type.values : type));
   const isText = kinds.some(({ kind }) => kind === "string") && kinds[0].kind !== kinds[1].kind;
   const isZoned = kinds.some((type) => type.kind === "timestamp" && type.timezone !== null);
-  const own = isText ? (isZoned ? ZONED_STEPS : TEXT_STEPS) : 1;
+  const steps = isText ? (isZoned ? ZONED_STEPS : TEXT_STEPS) : 1;
   return from.children.reduce((most, child, index) => {
     const target = to.children[index];
     return target === undefined ? most : Math.max(most, castSteps(child, target));
-  }, own);
+  }, steps);
 }

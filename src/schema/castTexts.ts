@@ -1,6 +1,6 @@
 /**
- * Casts between text and numbers, decimals, dates, timestamps and times of day. Text is parsed and printed as in
- * rows that are objects; numbers have the fewest digits that mean the same value.
+ * Casts between text and numbers, decimals, dates, timestamps and times of day. Text is parsed and printed as
+ * in rows that are objects. Numbers have the fewest digits that mean the same value.
  */
 
 import { Utf8 } from "apache-arrow";
