@@ -43,6 +43,7 @@ import {
 } from "./operationTable.js";
 import { checkOptionMembers } from "./optionMembers.js";
 import { checkRequestMembers } from "./requestMembers.js";
+import { membersOfSynonyms } from "./synonyms.js";
 import { TableHandle } from "./TableHandle.js";
 
 const engineModule = lazyModule(() => import("./engine/engine.js"));
@@ -757,7 +758,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       // The caller or `authorize` may change the request's id later. The engine uses the id that was
       // authorised.
       const id = Object.freeze([...optionalId(request.id)]);
-      const { pinned, details } = pinRequest(operation, request, id);
+      const { pinned, details } = pinRequest(operation, request, id, membersOfSynonyms(name, request));
       request.signal?.throwIfAborted();
       const access = accessOf(this.#authorize, request, operation, id);
       // `current` avoids waiting for a module that is loaded already.

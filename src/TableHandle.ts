@@ -240,13 +240,8 @@ export class TableHandle<Row extends object = AnyRow> {
     if (bare !== null) {
       throw new InvalidInputError(`search: options must be an object, as in { ${bare}: …, limit: 10 }`);
     }
-    const { text, ...query } = checkedOptions("search", options, [...SEARCH_OPTIONS]);
-    const isText = text !== undefined && text !== null;
-    if (isText && query.fullTextQuery !== undefined && query.fullTextQuery !== null) {
-      throw new InvalidInputError("text: cannot be given together with fullTextQuery");
-    }
-    const fullTextQuery = isText ? { stringQuery: { query: text } } : query.fullTextQuery;
-    return scanOf(() => this.#namespace.queryTable({ ...query, fullTextQuery, ...this.#read() }));
+    const query = checkedOptions("search", options, [...SEARCH_OPTIONS]);
+    return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }));
   }
 
   /**
@@ -285,9 +280,9 @@ export class TableHandle<Row extends object = AnyRow> {
   async countRows(
     filter?: string | queries.FilterExpression,
     params?: queries.FilterParameters,
-    options?: OptionsOf<queries.CountTableRowsRequest, "predicate" | "params">,
+    options?: OptionsOf<queries.CountTableRowsRequest, ConditionMember>,
   ): Promise<number> {
-    const checked = checkedOptions("countRows", options, "countTableRows", ["predicate", "params"]);
+    const checked = checkedOptions("countRows", options, "countTableRows", CONDITION_MEMBERS);
     refuseOptions("countRows", filter, "filter");
     return this.#namespace.countTableRows({ ...checked, ...this.#read(), predicate: filter, params });
   }
@@ -299,9 +294,9 @@ export class TableHandle<Row extends object = AnyRow> {
   async delete(
     predicate: string | queries.FilterExpression,
     params?: queries.FilterParameters,
-    options?: OptionsOf<rowsOf.DeleteFromTableRequest, "predicate" | "params">,
+    options?: OptionsOf<rowsOf.DeleteFromTableRequest, ConditionMember>,
   ): Promise<rowsOf.DeleteFromTableResponse> {
-    const checked = checkedOptions("delete", options, "deleteFromTable", ["predicate", "params"]);
+    const checked = checkedOptions("delete", options, "deleteFromTable", CONDITION_MEMBERS);
     refuseOptions("delete", predicate, "predicate");
     return this.#namespace.deleteFromTable({ ...checked, ...this.#write(), predicate, params });
   }
@@ -313,12 +308,10 @@ export class TableHandle<Row extends object = AnyRow> {
    *     await table.update({ where: "id = 7", values: { name: "x" }, valuesSql: { count: "count + 1" } });
    */
   async update(options: UpdateOptions): Promise<rowsOf.UpdateTableResponse> {
-    const members = ["where", "values", "valuesSql", "params", "signal", "onProgress"];
-    const { where, values, valuesSql, params, ...checked } = checkedOptions("update", options, members);
-    const updates = Object.entries(valuesSql ?? {});
+    const members = [...CONDITION_MEMBERS, "values", "valuesSql", "signal", "onProgress"];
     return this.#namespace.updateTable({
-      ...{ ...checked, ...this.#write() },
-      ...{ updates, values, predicate: where, params },
+      ...checkedOptions("update", options, members),
+      ...this.#write(),
     });
   }
 
@@ -678,10 +671,25 @@ const isVector = (value: unknown): boolean => Array.isArray(value) || ArrayBuffe
 
 /** Names of the options of {@link TableHandle.search}. */
 const SEARCH_OPTIONS = [
-  ...["columns", "filter", "params", "orderBy", "limit", "offset", "withRowId", "batchSize"],
+  ...[
+    "columns",
+    "filter",
+    "predicate",
+    "where",
+    "params",
+    "orderBy",
+    "limit",
+    "offset",
+    "withRowId",
+    "batchSize",
+  ],
   ...["useScalarIndex", "signal", "vector", "text", "fullTextQuery", "highlight", "rerank"],
   ...VECTOR_OPTIONS,
 ];
+
+/** Members of a condition. They are arguments of some methods. */
+const CONDITION_MEMBERS = ["filter", "predicate", "where", "params"] as const;
+type ConditionMember = (typeof CONDITION_MEMBERS)[number];
 
 const asList = <Entry extends object>(entries: Entry | readonly Entry[]): readonly Entry[] =>
   Array.isArray(entries) ? entries : [entries as Entry];

@@ -108,8 +108,8 @@ const DECLARED = values("location properties vendCredentials");
 const QUERY = {
   ...values(
     "branch version asOf tag limit k offset withRowId batchSize maxColumns batchBytes memory",
-    "filter params useScalarIndex vector vectorColumn distanceType nprobes refineFactor ef",
-    "prefilter bypassVectorIndex fastSearch lowerBound upperBound fullTextQuery highlight",
+    "filter predicate where params useScalarIndex vector vectorColumn distanceType nprobes refineFactor ef",
+    "prefilter bypassVectorIndex fastSearch lowerBound upperBound fullTextQuery text highlight",
     "rerank minimumNprobes maximumNprobes",
   ),
   columns,
@@ -186,10 +186,10 @@ export const OPERATIONS = {
     { takesRows: true },
   ),
   deleteFromTable: changing<rows.DeleteFromTableRequest, rows.DeleteFromTableResponse>()(
-    values("branch onProgress predicate params"),
+    values("branch onProgress predicate filter where params"),
   ),
   updateTable: changing<rows.UpdateTableRequest, rows.UpdateTableResponse>()(
-    values("branch updates values predicate params properties onProgress"),
+    values("branch updates values valuesSql predicate filter where params properties onProgress"),
   ),
   mergeInsertIntoTable: changing<rows.MergeInsertIntoTableRequest, rows.MergeInsertIntoTableResponse>()(
     values(
@@ -211,7 +211,7 @@ export const OPERATIONS = {
     },
   ),
   countTableRows: reading<queries.CountTableRowsRequest, number>()(
-    values("branch version asOf tag onProgress predicate params useScalarIndex"),
+    values("branch version asOf tag onProgress predicate filter where params useScalarIndex"),
   ),
   explainTableQueryPlan: describing<queries.ExplainTableQueryPlanRequest, string>()({
     ...values("branch verbose format"),
@@ -321,7 +321,7 @@ export const OPERATIONS = {
     schemas.AlterTableBackfillColumnsResponse
   >()(
     values(
-      "branch onProgress column where concurrency cluster intraApplierConcurrency",
+      "branch onProgress column where filter predicate concurrency cluster intraApplierConcurrency",
       "checkpointSize minCheckpointSize maxCheckpointSize batchCheckpointFlushIntervalSeconds",
       "readVersion taskSize numFrags commitGranularity manifest",
     ),

@@ -36,7 +36,11 @@ export interface SignalOptions {
 /** Options of {@link TableHandle.update}. */
 export interface UpdateOptions extends SignalOptions, WithProgress {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */
-  readonly where?: string | queries.FilterExpression | undefined;
+  readonly where?: queries.Condition | undefined;
+  /** Synonym of `where`. */
+  readonly filter?: queries.Condition | undefined;
+  /** Synonym of `where`. */
+  readonly predicate?: queries.Condition | undefined;
   /** New values by the names of top-level columns. */
   readonly values?: Readonly<Record<string, unknown>> | undefined;
   /** SQL expressions by column path. They see the values before the update. */
@@ -49,10 +53,7 @@ export interface UpdateOptions extends SignalOptions, WithProgress {
 export interface SearchOptions
   extends ScanOptions,
     queries.VectorSearchOptions,
-    Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "highlight" | "rerank"> {
-  /** Words to search in all indexed text columns. Not allowed with `fullTextQuery`. */
-  readonly text?: string | undefined;
-}
+    Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "text" | "highlight" | "rerank"> {}
 
 /** Names of the options of a vector search. */
 export const VECTOR_OPTIONS: readonly (keyof queries.VectorSearchOptions)[] = [

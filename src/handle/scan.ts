@@ -5,7 +5,16 @@ import type * as queries from "../namespace/queries.js";
 import type { AnyRow, Selectable } from "./rowTypes.js";
 
 /** Members of a query request that are options of scans. */
-type ScanMember = "filter" | "params" | "orderBy" | "limit" | "offset" | "withRowId" | "batchSize";
+type ScanMember =
+  | "filter"
+  | "predicate"
+  | "where"
+  | "params"
+  | "orderBy"
+  | "limit"
+  | "offset"
+  | "withRowId"
+  | "batchSize";
 
 /** Options of {@link TableHandle.scan}. */
 export interface ScanOptions<Columns extends Selectable = Selectable>

@@ -148,7 +148,11 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
   /** Shared memory bound. A batch counts until the next one is requested. Default: no bound. */
   readonly memory?: MemoryShare | undefined;
   /** Selects rows: SQL text or an expression. Default: all rows. */
-  readonly filter?: string | FilterExpression | undefined;
+  readonly filter?: Condition | undefined;
+  /** Synonym of `filter`. */
+  readonly predicate?: Condition | undefined;
+  /** Synonym of `filter`. */
+  readonly where?: Condition | undefined;
   /** Values of the parameters in the filter and in expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
   /**
@@ -168,6 +172,8 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
    * to the best `offset + limit` rows and must not name `_score`.
    */
   readonly fullTextQuery?: FullTextQuery | undefined;
+  /** Words to search in all indexed text columns. Not allowed with `fullTextQuery`. */
+  readonly text?: string | undefined;
   /**
    * True: adds the column `_highlights`, a list of {@link Highlight}. Requires `fullTextQuery`. Default:
    * false.
@@ -198,6 +204,9 @@ export interface OrderByColumn {
   /** True: nulls come first in either direction. Default: false. */
   readonly nullsFirst?: boolean | undefined;
 }
+
+/** Condition that selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
+export type Condition = string | FilterExpression;
 
 /** An expression made with `col`, `lit` and `sql`. */
 export interface FilterExpression {
@@ -315,7 +324,11 @@ export interface LazyBlob {
 /** Request of `countTableRows`. */
 export interface CountTableRowsRequest extends VersionRequest, WithProgress {
   /** Selects the rows to count: SQL text or an expression. Default: all rows. */
-  readonly predicate?: string | FilterExpression | undefined;
+  readonly predicate?: Condition | undefined;
+  /** Synonym of `predicate`. */
+  readonly filter?: Condition | undefined;
+  /** Synonym of `predicate`. */
+  readonly where?: Condition | undefined;
   /** Values of the parameters in the predicate, written `$name`. */
   readonly params?: FilterParameters | undefined;
   /** See {@link QueryTableRequest.useScalarIndex}. */

@@ -2,7 +2,7 @@
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { BranchRequest, CommitAnswer, InputLimits, VersionAnswer, WithProperties } from "./members.js";
-import type { FilterExpression, FilterParameters } from "./queries.js";
+import type { Condition, FilterExpression, FilterParameters } from "./queries.js";
 import type { AnyCase, Properties, RowObject } from "./request.js";
 import type { WithProgress } from "./upkeep.js";
 
@@ -70,8 +70,14 @@ export interface UpdateTableRequest extends BranchRequest, WithProgress, WithPro
    * that are inserted. Null and undefined set null.
    */
   readonly values?: Readonly<Record<string, unknown>> | undefined;
+  /** SQL expressions by column path. They see the values before the update, like those of `updates`. */
+  readonly valuesSql?: Readonly<Record<string, string>> | undefined;
   /** Selects the rows to update: SQL text or an expression. Default: all rows. */
-  readonly predicate?: string | FilterExpression | undefined;
+  readonly predicate?: Condition | undefined;
+  /** Synonym of `predicate`. */
+  readonly filter?: Condition | undefined;
+  /** Synonym of `predicate`. */
+  readonly where?: Condition | undefined;
   /** Values of the parameters in the predicate and the expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
 }
@@ -83,13 +89,19 @@ export interface UpdateTableResponse extends VersionAnswer {
   readonly properties?: Properties;
 }
 
-/** Request of `deleteFromTable`. */
-export interface DeleteFromTableRequest extends BranchRequest, WithProgress {
-  /** Selects the rows to delete: SQL text or an expression. `true` selects all rows. */
-  readonly predicate: string | FilterExpression;
-  /** Values of the parameters in the predicate, written `$name`. */
-  readonly params?: FilterParameters | undefined;
-}
+/** Request of `deleteFromTable`. It has a condition. */
+export type DeleteFromTableRequest = BranchRequest &
+  WithProgress & {
+    /** Values of the parameters in the predicate, written `$name`. */
+    readonly params?: FilterParameters | undefined;
+  } & (DeleteCondition<"predicate"> | DeleteCondition<"filter"> | DeleteCondition<"where">);
+
+/** Selects the rows to delete, under any of three names. `true` selects all rows. */
+type DeleteCondition<Name extends "predicate" | "filter" | "where"> = Readonly<Record<Name, Condition>> & {
+  readonly predicate?: Condition | undefined;
+  readonly filter?: Condition | undefined;
+  readonly where?: Condition | undefined;
+};
 /** Answer of `deleteFromTable`. */
 export interface DeleteFromTableResponse extends VersionAnswer {
   /** Number of deleted rows. */

@@ -130,6 +130,10 @@ export interface AlterTableBackfillColumnsRequest extends BranchRequest, WithPro
    * rows in which the column is null.
    */
   readonly where?: string | undefined;
+  /** Synonym of `where`. */
+  readonly filter?: string | undefined;
+  /** Synonym of `where`. */
+  readonly predicate?: string | undefined;
   /** Number of concurrent tasks, 1 to 1024. Default: 1. */
   readonly concurrency?: number | undefined;
   /** Number of concurrent calls of an async function per task, 1 to 1024. Default: 1. */

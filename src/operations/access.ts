@@ -26,13 +26,15 @@ const OF_NAMED_BRANCH: ReadonlySet<string> = new Set(["createTableBranch", "dele
  * fixed.
  * @param request unchecked
  * @param id checked id of the request
+ * @param others members to add to the copy
  */
 export function pinRequest<Request extends RequestBase>(
   operation: string,
   request: Request,
   id: readonly string[],
+  others: Readonly<Record<string, unknown>> = {},
 ): { readonly pinned: Request; readonly details: Details } {
-  const members: Record<string, unknown> = { id };
+  const members: Record<string, unknown> = { ...others, id };
   for (const member of ASKED_MEMBERS) {
     if (member in request) members[member] = (request as Readonly<Record<string, unknown>>)[member];
   }

@@ -25,6 +25,7 @@ import { callerIdentity, engineRequest } from "./wire/request.js";
 import type { Route } from "./wire/route.js";
 import { type FoundRoute, innerPath, RouteFinder } from "./wire/routeFinder.js";
 import { ROUTES } from "./wire/routes.js";
+import { refuseUnknownParameters } from "./wire/unknownMembers.js";
 import { toWire } from "./wire/wireNames.js";
 
 const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
@@ -104,6 +105,7 @@ export class Responder {
 
   async #describe(call: Call, { signal }: Ticket): Promise<Response> {
     call.principal ??= await this.authenticator.byIdentity(undefined, signal);
+    refuseUnknownParameters([], [], call.url.searchParams);
     this.#openApi ??= openApiDocument(ROUTES, this.#options.basePath);
     return jsonAnswer(call.request, this.#openApi, 200);
   }

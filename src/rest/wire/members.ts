@@ -108,7 +108,7 @@ const query = {
   columns: columnSelection.nullish(),
   k: optionalCount.describe("Maximum number of rows"),
   limit,
-  filter: optionalText,
+  ...recordOf(optionalText, "filter predicate where text"),
   params: z
     .record(z.string(), z.unknown())
     .nullish()
@@ -157,7 +157,7 @@ const index = {
 };
 
 const backfill = {
-  where: optionalText,
+  ...recordOf(optionalText, "where filter predicate"),
   ...recordOf(
     z.int().nullish(),
     "concurrency intra_applier_concurrency min_checkpoint_size max_checkpoint_size checkpoint_size",
@@ -188,7 +188,7 @@ const MEMBERS = {
   ),
   ...recordOf(
     optionalText,
-    "location predicate when_matched_update_all_filt when_not_matched_by_source_delete_filt timeout",
+    "location filter predicate where text when_matched_update_all_filt when_not_matched_by_source_delete_filt timeout",
     "from_branch from_tag index_name state",
   ),
   ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions"),
@@ -200,6 +200,7 @@ const MEMBERS = {
     .array(z.array(text).length(2))
     .nullish()
     .describe("Pairs of the path of a column and an SQL expression"),
+  values_sql: shape.stringMap.nullish().describe("SQL expressions by the paths of columns"),
   values: z.record(z.string(), z.unknown()).nullish().describe("Values by the names of columns"),
   on: z.array(text.min(1)).min(1).describe("Columns of the key"),
   query: z.object(query),

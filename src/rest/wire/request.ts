@@ -7,7 +7,7 @@ import type { Identity } from "../../namespace/request.js";
 import { Refusal } from "./problem.js";
 import type { Route } from "./route.js";
 import { identity } from "./shapes.js";
-import { refuseMisspeltParameters, refuseUnknownMembers } from "./unknownMembers.js";
+import { refuseUnknownMembers, refuseUnknownParameters } from "./unknownMembers.js";
 import { camelCase, fromWire } from "./wireNames.js";
 
 /** Parts of a request. */
@@ -50,7 +50,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   if (body instanceof z.ZodObject) {
     // A GET request has no body, so the body's members are in the query.
     const schema = method === "GET" ? route.query.extend(body.shape) : route.query;
-    refuseMisspeltParameters(Object.keys(schema.shape), Object.keys(body.shape), wire.query);
+    refuseUnknownParameters(Object.keys(schema.shape), Object.keys(body.shape), wire.query);
     Object.assign(request, check(schema, queryMembers(schema, wire.query)));
     if (method !== "GET") {
       const json = jsonObject(wire.json);
@@ -60,7 +60,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
       Object.assign(request, members);
     }
   } else {
-    refuseMisspeltParameters(Object.keys(route.query.shape), [], wire.query);
+    refuseUnknownParameters(Object.keys(route.query.shape), [], wire.query);
     Object.assign(request, check(route.query, queryMembers(route.query, wire.query)));
     if (body !== "arrow") {
       // An empty body would be a request to remove everything.

@@ -107,7 +107,6 @@ export const ROUTES: readonly Route[] = [
     }),
   }),
   ofTable("deleteFromTable", "delete", "Remove the rows that a predicate selects", {
-    members: { predicate: shape.text.min(1) },
     answer: shape.changeAnswer({ version: shape.version, num_deleted_rows: shape.count }),
   }),
   ofTable("queryTable", "query", "Read rows", { answer: "rows" }),

@@ -1,9 +1,7 @@
 /**
  * Refuses unknown members of bodies. A misspelt condition would otherwise mean none, and an update would
  * change every row. A member that is null counts as absent.
- *
- * Unknown parameters of the query are accepted, because proxies add some, unless the name is similar to a
- * member of the route.
+ * So are unknown parameters of the query. The exceptions are what released clients send.
  */
 
 import { z } from "zod";
@@ -15,7 +13,8 @@ import { camelCase } from "./wireNames.js";
 
 /** Member that LanceDB adds to bodies and queries. An earlier check refuses the value true. */
 const USE_LSM = "use_lsm";
-const DELIMITER = "delimiter";
+/** Parameters that any route accepts. LanceDB asks for metrics of the workers that analyse a plan. */
+const ANY_ROUTE: ReadonlySet<string> = new Set([USE_LSM, "delimiter", "distributed_metrics"]);
 const COMMON = ["id", "identity", "context"];
 
 /** Members of the namespace spec without effect here, by operation. A dot leads into objects or lists. */
@@ -42,20 +41,21 @@ export function refuseUnknownMembers(operation: OperationName, schema: z.ZodType
  * Checks the parameters of a query.
  * @param parameters parameters of the route
  * @param members members of the route's body
- * @throws Refusal naming the first parameter that is misspelt or belongs in the body
+ * @throws Refusal naming the first unknown parameter, and the most similar known one
  */
-export function refuseMisspeltParameters(
+export function refuseUnknownParameters(
   parameters: readonly string[],
   members: readonly string[],
   query: URLSearchParams,
 ): void {
   for (const name of query.keys()) {
-    if (name === USE_LSM || name === DELIMITER || parameters.includes(name)) continue;
+    if (ANY_ROUTE.has(name) || parameters.includes(name)) continue;
     const resolved = resolvedName(name, [...parameters, ...members]);
-    if (resolved === undefined) continue;
-    if (parameters.includes(resolved))
-      throw refusal(unknownMember(name, resolved, [resolved], "parameter").message);
-    throw refusal(`${name}: there is no such parameter; ${resolved} is a member of the body`);
+    if (resolved !== undefined && !parameters.includes(resolved)) {
+      throw refusal(`${shown(name)}: there is no such parameter; ${resolved} is a member of the body`);
+    }
+    const names = resolved === undefined ? parameters : [resolved];
+    throw refusal(unknownMember(name, resolved ?? name, names, "parameter").message);
   }
 }
 
@@ -94,6 +94,8 @@ function check(schema: z.core.$ZodType, value: unknown, path: string, ignored: r
     }
   }
 }
+
+const shown = (name: string): string => name.slice(0, 200);
 
 /** Returns a refusal in the spelling of the request. */
 const refusal = (detail: string): Refusal => new Refusal(400, "InvalidInput", detail);

@@ -184,12 +184,13 @@ describe("Errors", () => {
         { k: 1, full_text_query: { string_query: { query: "x" } }, order_by: [{ column_name: "id" }] },
       ],
       [409, pathOf("version/create"), { version: 1, manifest_path: "x" }],
-      [415, pathOf("insert"), {}],
+      [415, pathOf("exists"), new Uint8Array(8)],
       [431, `/v1/table/${"x".repeat(40_000)}/exists`],
     ];
     for (const [status, path, body] of answers) {
       // Node's server refuses long headers earlier, so the handler is called directly.
-      const answer = status === 431 ? await askDirectly(path) : await wire.post(`${path}?some=query`, body);
+      const answer =
+        status === 431 ? await askDirectly(path) : await wire.post(`${path}?use_lsm=false`, body);
       expect(answer.status).toBe(status);
       expect(answer.headers.get("content-type")).toBe("application/json");
       expect(answer.json).toEqual({ ...PROBLEM, status, instance: path });
