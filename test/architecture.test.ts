@@ -24,6 +24,7 @@ const ARROWS: Record<string, readonly string[]> = {
   namespace: ["memory"],
   operationTable: ["namespace"],
   requestMembers: ["errors", "optionMembers", "operationTable"],
+  synonyms: ["errors", "optionMembers", "operationTable"],
   bytes: ["platform", "errors", "async"],
   io: ["platform", "errors", "async"],
   arrow: ["platform", "errors", "async", "memory", "bytes"],
@@ -49,7 +50,7 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   TableHandle: ["errors", "typedErrors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
   // biome-ignore format: one row, one line
-  DirectoryNamespace: ["errors", "async", "optionMembers", "namespace", "operationTable", "requestMembers", "io", "operations", "engine", "handle", "TableHandle"],
+  DirectoryNamespace: ["errors", "async", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "io", "operations", "engine", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file", "indexes"],
   rest: [
     "errors",

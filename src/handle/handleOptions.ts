@@ -36,11 +36,11 @@ export interface SignalOptions {
 /** Options of {@link TableHandle.update}. */
 export interface UpdateOptions extends SignalOptions, WithProgress {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */
-  readonly where?: queries.Condition | undefined;
+  readonly where?: queries.RowCondition | undefined;
   /** Synonym of `where`. */
-  readonly filter?: queries.Condition | undefined;
+  readonly filter?: queries.RowCondition | undefined;
   /** Synonym of `where`. */
-  readonly predicate?: queries.Condition | undefined;
+  readonly predicate?: queries.RowCondition | undefined;
   /** New values by the names of top-level columns. */
   readonly values?: Readonly<Record<string, unknown>> | undefined;
   /** SQL expressions by column path. They see the values before the update. */

@@ -148,11 +148,11 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
   /** Shared memory bound. A batch counts until the next one is requested. Default: no bound. */
   readonly memory?: MemoryShare | undefined;
   /** Selects rows: SQL text or an expression. Default: all rows. */
-  readonly filter?: Condition | undefined;
+  readonly filter?: RowCondition | undefined;
   /** Synonym of `filter`. */
-  readonly predicate?: Condition | undefined;
+  readonly predicate?: RowCondition | undefined;
   /** Synonym of `filter`. */
-  readonly where?: Condition | undefined;
+  readonly where?: RowCondition | undefined;
   /** Values of the parameters in the filter and in expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
   /**
@@ -206,7 +206,7 @@ export interface OrderByColumn {
 }
 
 /** Condition that selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
-export type Condition = string | FilterExpression;
+export type RowCondition = string | FilterExpression;
 
 /** An expression made with `col`, `lit` and `sql`. */
 export interface FilterExpression {
@@ -324,11 +324,11 @@ export interface LazyBlob {
 /** Request of `countTableRows`. */
 export interface CountTableRowsRequest extends VersionRequest, WithProgress {
   /** Selects the rows to count: SQL text or an expression. Default: all rows. */
-  readonly predicate?: Condition | undefined;
+  readonly predicate?: RowCondition | undefined;
   /** Synonym of `predicate`. */
-  readonly filter?: Condition | undefined;
+  readonly filter?: RowCondition | undefined;
   /** Synonym of `predicate`. */
-  readonly where?: Condition | undefined;
+  readonly where?: RowCondition | undefined;
   /** Values of the parameters in the predicate, written `$name`. */
   readonly params?: FilterParameters | undefined;
   /** See {@link QueryTableRequest.useScalarIndex}. */

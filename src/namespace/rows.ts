@@ -2,7 +2,7 @@
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import type { BranchRequest, CommitAnswer, InputLimits, VersionAnswer, WithProperties } from "./members.js";
-import type { Condition, FilterExpression, FilterParameters } from "./queries.js";
+import type { FilterExpression, FilterParameters, RowCondition } from "./queries.js";
 import type { AnyCase, Properties, RowObject } from "./request.js";
 import type { WithProgress } from "./upkeep.js";
 
@@ -73,11 +73,11 @@ export interface UpdateTableRequest extends BranchRequest, WithProgress, WithPro
   /** SQL expressions by column path. They see the values before the update, like those of `updates`. */
   readonly valuesSql?: Readonly<Record<string, string>> | undefined;
   /** Selects the rows to update: SQL text or an expression. Default: all rows. */
-  readonly predicate?: Condition | undefined;
+  readonly predicate?: RowCondition | undefined;
   /** Synonym of `predicate`. */
-  readonly filter?: Condition | undefined;
+  readonly filter?: RowCondition | undefined;
   /** Synonym of `predicate`. */
-  readonly where?: Condition | undefined;
+  readonly where?: RowCondition | undefined;
   /** Values of the parameters in the predicate and the expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
 }
@@ -97,10 +97,10 @@ export type DeleteFromTableRequest = BranchRequest &
   } & (DeleteCondition<"predicate"> | DeleteCondition<"filter"> | DeleteCondition<"where">);
 
 /** Selects the rows to delete, under any of three names. `true` selects all rows. */
-type DeleteCondition<Name extends "predicate" | "filter" | "where"> = Readonly<Record<Name, Condition>> & {
-  readonly predicate?: Condition | undefined;
-  readonly filter?: Condition | undefined;
-  readonly where?: Condition | undefined;
+type DeleteCondition<Name extends "predicate" | "filter" | "where"> = Readonly<Record<Name, RowCondition>> & {
+  readonly predicate?: RowCondition | undefined;
+  readonly filter?: RowCondition | undefined;
+  readonly where?: RowCondition | undefined;
 };
 /** Answer of `deleteFromTable`. */
 export interface DeleteFromTableResponse extends VersionAnswer {
