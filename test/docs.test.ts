@@ -15,7 +15,7 @@ import { CHECKOUT, makePackedProject } from "./support/packedProject.js";
 let project: string;
 
 beforeAll(async () => {
-  project = (await makePackedProject(["@lancedb/lancedb", "express", "rolldown", "vite"])).directory;
+  project = (await makePackedProject(["@lancedb/lancedb", "express", "jose", "rolldown", "vite"])).directory;
 });
 
 /** README's server listens until somebody ends it: it is asked once, at a port that is free. */
