@@ -4,6 +4,7 @@ import type { Schema, Table } from "apache-arrow";
 import type { DirectoryNamespace } from "./DirectoryNamespace.js";
 import { InvalidInputError, InvalidTableStateError } from "./errors.js";
 import {
+  type CommitMethodOptions,
   checkedOptions,
   HANDLE_OPTIONS,
   type OptionsOf,
@@ -34,6 +35,7 @@ import { checkOptionMembers, isObject, shortly } from "./optionMembers.js";
 import { ABSENCES } from "./typedErrors.js";
 
 const SIGNAL = ["signal"] as const;
+const CHANGE = ["signal", "message"] as const;
 
 /** Version that a handle reads. */
 type ReadPoint = Pick<TableHandleOptions, "branch" | "version" | "tag" | "asOf">;
@@ -308,7 +310,7 @@ export class TableHandle<Row extends object = AnyRow> {
    *     await table.update({ where: "id = 7", values: { name: "x" }, valuesSql: { count: "count + 1" } });
    */
   async update(options: UpdateOptions): Promise<rowsOf.UpdateTableResponse> {
-    const members = [...CONDITION_MEMBERS, "values", "valuesSql", "signal", "onProgress"];
+    const members = [...CONDITION_MEMBERS, "values", "valuesSql", "signal", "onProgress", "message"];
     return this.#namespace.updateTable({
       ...checkedOptions("update", options, members),
       ...this.#write(),
@@ -362,11 +364,11 @@ export class TableHandle<Row extends object = AnyRow> {
   /** Drops columns or struct members by path. Older versions keep them. */
   async dropColumns(
     paths: string | readonly string[],
-    options?: SignalOptions,
+    options?: CommitMethodOptions,
   ): Promise<schemas.AlterTableDropColumnsResponse> {
-    const { signal } = checkedOptions("dropColumns", options, SIGNAL);
+    const change = checkedOptions("dropColumns", options, CHANGE);
     const columns = typeof paths === "string" ? [paths] : paths;
-    return this.#namespace.alterTableDropColumns({ ...this.#write(), columns, signal });
+    return this.#namespace.alterTableDropColumns({ ...change, ...this.#write(), columns });
   }
 
   /**
@@ -399,19 +401,19 @@ export class TableHandle<Row extends object = AnyRow> {
   /** Replaces the metadata of the schema. */
   async updateMetadata(
     metadata: Readonly<Record<string, string>>,
-    options?: SignalOptions,
+    options?: CommitMethodOptions,
   ): Promise<schemas.UpdateTableSchemaMetadataResponse> {
-    const { signal } = checkedOptions("updateMetadata", options, SIGNAL);
-    return this.#namespace.updateTableSchemaMetadata({ ...this.#write(), metadata, signal });
+    const change = checkedOptions("updateMetadata", options, CHANGE);
+    return this.#namespace.updateTableSchemaMetadata({ ...change, ...this.#write(), metadata });
   }
 
   /** Changes the metadata of fields. All changes are applied, or none. */
   async updateFieldMetadata(
     updates: schemas.FieldMetadataUpdate | readonly schemas.FieldMetadataUpdate[],
-    options?: SignalOptions,
+    options?: CommitMethodOptions,
   ): Promise<schemas.UpdateFieldMetadataResponse> {
-    const { signal } = checkedOptions("updateFieldMetadata", options, SIGNAL);
-    return this.#namespace.updateFieldMetadata({ ...this.#write(), updates: asList(updates), signal });
+    const change = checkedOptions("updateFieldMetadata", options, CHANGE);
+    return this.#namespace.updateFieldMetadata({ ...change, ...this.#write(), updates: asList(updates) });
   }
 
   // ------------------------------------------------------------------------------------------ indexes, jobs
@@ -440,9 +442,9 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /** Drops an index. Older versions keep it. */
-  async dropIndex(name: string, options?: SignalOptions): Promise<indexes.DropTableIndexResponse> {
-    const { signal } = checkedOptions("dropIndex", options, SIGNAL);
-    return this.#namespace.dropTableIndex({ ...this.#write(), indexName: name, signal });
+  async dropIndex(name: string, options?: CommitMethodOptions): Promise<indexes.DropTableIndexResponse> {
+    const change = checkedOptions("dropIndex", options, CHANGE);
+    return this.#namespace.dropTableIndex({ ...change, ...this.#write(), indexName: name });
   }
 
   /**
@@ -486,7 +488,13 @@ export class TableHandle<Row extends object = AnyRow> {
 
   // ------------------------------------------------------------------------------------------ versions, refs
 
-  /** Lists all versions of the handle's branch, oldest first. A handle on a tag lists the tag's branch. */
+  /**
+   * Lists all versions of the handle's branch, oldest first, with what each commit changed. A handle on a tag
+   * lists the tag's branch.
+   *
+   *     for (const { version, operation, rowsAdded, message } of await table.versions())
+   *       console.log(version, operation, rowsAdded, message);
+   */
   async versions(options?: SignalOptions): Promise<readonly versions.TableVersion[]> {
     const { signal } = checkedOptions("versions", options, SIGNAL);
     const { branch } = await this.#untagged(signal);
@@ -504,12 +512,12 @@ export class TableHandle<Row extends object = AnyRow> {
    */
   async restore(
     to: number | Pick<TableHandleOptions, "version" | "tag" | "asOf">,
-    options?: SignalOptions,
+    options?: CommitMethodOptions,
   ): Promise<tables.RestoreTableResponse> {
-    const { signal } = checkedOptions("restore", options, SIGNAL);
+    const change = checkedOptions("restore", options, CHANGE);
     if (isObject(to)) checkOptionMembers("to", to, ["version", "tag", "asOf"]);
     const point = isObject(to) ? to : { version: to };
-    return this.#namespace.restoreTable({ ...this.#write(), ...point, signal });
+    return this.#namespace.restoreTable({ ...change, ...this.#write(), ...point });
   }
 
   /** Lists all branches except main, by name. */
@@ -527,13 +535,13 @@ export class TableHandle<Row extends object = AnyRow> {
   async createBranch(
     name: string,
     from?: number | Pick<TableHandleOptions, "branch" | "version" | "tag" | "asOf">,
-    options?: SignalOptions,
+    options?: CommitMethodOptions,
   ): Promise<TableHandle<Row>> {
-    const { signal } = checkedOptions("createBranch", options, SIGNAL);
+    const change = checkedOptions("createBranch", options, CHANGE);
     const point = from === undefined || from === null ? this.#readFrom : this.#sourceOf(from);
-    const source: ReadPoint = point.asOf === undefined ? point : await this.#numbered(point, signal);
+    const source: ReadPoint = point.asOf === undefined ? point : await this.#numbered(point, change.signal);
     await this.#namespace.createTableBranch({
-      ...{ ...this.#call, name, signal },
+      ...{ ...change, ...this.#call, name },
       ...{ fromBranch: source.branch, fromVersion: source.version, fromTag: source.tag },
     });
     return new TableHandle(this.#namespace, this.id, { ...this.#options, branch: name });

@@ -117,7 +117,7 @@ const QUERY = {
 };
 
 const INDEX = values(
-  "branch onProgress column indexType name replace rowsPerZone distanceType withPosition",
+  "branch message onProgress column indexType name replace rowsPerZone distanceType withPosition",
   "baseTokenizer language maxTokenLength lowerCase stem removeStopWords asciiFolding",
   "minNgramLength maxNgramLength prefixOnly blockSize customStopWords numPartitions",
   "numSubVectors numBits sampleRate maxIterations targetPartitionSize m efConstruction",
@@ -151,7 +151,7 @@ export const OPERATIONS = {
   declareTable: changing<tables.DeclareTableRequest, tables.DeclareTableResponse>()(DECLARED),
   createTable: changing<tables.CreateTableRequest, tables.CreateTableResponse>()(
     values(
-      "maxBatchBytes maxRows memory onProgress mode properties stableRowIds schema",
+      "maxBatchBytes maxRows memory onProgress mode properties stableRowIds schema message",
       "storageOptions vendCredentials",
     ),
     { takesRows: true },
@@ -178,24 +178,24 @@ export const OPERATIONS = {
     values("branch version asOf tag onProgress"),
   ),
   restoreTable: changing<tables.RestoreTableRequest, tables.RestoreTableResponse>()(
-    values("version tag asOf branch"),
+    values("version tag asOf branch message"),
   ),
   // ------------------------------------------------------------------------------------------- rows
   insertIntoTable: changing<rows.InsertIntoTableRequest, rows.InsertIntoTableResponse>()(
-    values("branch maxBatchBytes maxRows memory onProgress mode schema"),
+    values("branch maxBatchBytes maxRows memory onProgress mode schema message"),
     { takesRows: true },
   ),
   deleteFromTable: changing<rows.DeleteFromTableRequest, rows.DeleteFromTableResponse>()(
-    values("branch onProgress predicate filter where params"),
+    values("branch onProgress predicate filter where params message"),
   ),
   updateTable: changing<rows.UpdateTableRequest, rows.UpdateTableResponse>()(
-    values("branch updates values valuesSql predicate filter where params properties onProgress"),
+    values("branch updates values valuesSql predicate filter where params properties onProgress message"),
   ),
   mergeInsertIntoTable: changing<rows.MergeInsertIntoTableRequest, rows.MergeInsertIntoTableResponse>()(
     values(
       "branch maxBatchBytes maxRows memory onProgress on whenMatchedUpdateAll",
       "whenMatchedUpdateAllFilt whenNotMatchedInsertAll whenNotMatchedBySourceDelete",
-      "whenNotMatchedBySourceDeleteFilt params timeout useIndex",
+      "whenNotMatchedBySourceDeleteFilt params timeout useIndex message",
     ),
     { takesRows: true },
   ),
@@ -225,7 +225,7 @@ export const OPERATIONS = {
   optimizeTable: upkeepOf<upkeep.OptimizeTableRequest, upkeep.OptimizeTableResponse | upkeep.StartedJob>()(
     values(
       "branch background onProgress targetRowsPerFragment materializeDeletions",
-      "materializeDeletionsThreshold",
+      "materializeDeletionsThreshold message",
     ),
   ),
   cleanupTable: upkeepOf<upkeep.CleanupTableRequest, upkeep.CleanupTableResponse | upkeep.StartedJob>()(
@@ -265,7 +265,7 @@ export const OPERATIONS = {
   ),
   // --------------------------------------------------------------------------------------- branches
   createTableBranch: changing<branches.CreateTableBranchRequest, branches.CreateTableBranchResponse>()(
-    values("name fromBranch fromVersion fromTag"),
+    values("name fromBranch fromVersion fromTag message"),
   ),
   listTableBranches: describing<branches.ListTableBranchesRequest, branches.ListTableBranchesResponse>()(
     values("pageToken limit"),
@@ -289,16 +289,16 @@ export const OPERATIONS = {
   deleteTableTag: changing<tags.DeleteTableTagRequest, tags.DeleteTableTagResponse>()(values("tag")),
   // ----------------------------------------------------------------------------------------- schema
   updateFieldMetadata: changing<schemas.UpdateFieldMetadataRequest, schemas.UpdateFieldMetadataResponse>()({
-    ...values("branch"),
+    ...values("branch message"),
     updates: each<schemas.FieldMetadataUpdate>(values("path metadata replace")),
   }),
   updateTableSchemaMetadata: changing<
     schemas.UpdateTableSchemaMetadataRequest,
     schemas.UpdateTableSchemaMetadataResponse
-  >()(values("branch metadata")),
+  >()(values("branch metadata message")),
   alterTableAddColumns: changing<schemas.AlterTableAddColumnsRequest, schemas.AlterTableAddColumnsResponse>()(
     {
-      ...values("branch onProgress"),
+      ...values("branch onProgress message"),
       newColumns: each<schemas.NewColumn>({
         ...values("name expression dataType metadata computed"),
         virtualColumn: VIRTUAL,
@@ -309,13 +309,13 @@ export const OPERATIONS = {
     schemas.AlterTableAlterColumnsRequest,
     schemas.AlterTableAlterColumnsResponse
   >()({
-    ...values("branch onProgress"),
+    ...values("branch onProgress message"),
     alterations: each<schemas.ColumnAlteration>(values("path rename nullable dataType virtualColumn")),
   }),
   alterTableDropColumns: changing<
     schemas.AlterTableDropColumnsRequest,
     schemas.AlterTableDropColumnsResponse
-  >()(values("branch columns")),
+  >()(values("branch columns message")),
   alterTableBackfillColumns: upkeepOf<
     schemas.AlterTableBackfillColumnsRequest,
     schemas.AlterTableBackfillColumnsResponse
@@ -323,7 +323,7 @@ export const OPERATIONS = {
     values(
       "branch onProgress column where filter predicate concurrency cluster intraApplierConcurrency",
       "checkpointSize minCheckpointSize maxCheckpointSize batchCheckpointFlushIntervalSeconds",
-      "readVersion taskSize numFrags commitGranularity manifest",
+      "readVersion taskSize numFrags commitGranularity manifest message",
     ),
   ),
   runBackfillTask: upkeepOf<clusters.RunBackfillTaskRequest, clusters.BackfillTaskReport>()(
@@ -368,7 +368,7 @@ export const OPERATIONS = {
     indexes.DescribeTableIndexStatsResponse
   >()(values("branch version asOf indexName")),
   dropTableIndex: upkeepOf<indexes.DropTableIndexRequest, indexes.DropTableIndexResponse>()(
-    values("branch indexName"),
+    values("branch indexName message"),
   ),
 };
 

@@ -12,6 +12,7 @@ import type { ContextOptions } from "../operations/namespaceOptions.js";
 import type { OperationBody } from "../operations/operation.js";
 import { recoverBefore } from "../operations/recoverBefore.js";
 import { namingRefusedRoot } from "../operations/refusedRoot.js";
+import { optionalMessage } from "../operations/request.js";
 import type { Answers, OperationName, Requests } from "../operationTable.js";
 
 /** A call that was checked and authorised. */
@@ -39,9 +40,15 @@ export class Engine {
   ): Promise<Answers[Name]> {
     // A batch that a dead process left unfinished must be finished before the operation reads anything.
     await recoverBefore(this.context, operation, id, request);
-    const response = await body(this.context, request, access, rows as RowsInput);
+    const response = await body(this.#contextOf(request), request, access, rows as RowsInput);
     this.context.recentTransactions.note(id, response);
     return response;
+  }
+
+  /** Returns the context of a call. The commits of the call carry the message of its request. */
+  #contextOf(request: object): OperationContext {
+    const commitMessage = "message" in request ? optionalMessage(request.message) : undefined;
+    return commitMessage === undefined ? this.context : { ...this.context, commitMessage };
   }
 
   /**

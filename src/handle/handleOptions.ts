@@ -1,7 +1,7 @@
 /** Options of a handle's methods: their types, and the check for unknown options. */
 
 import { InvalidInputError } from "../errors.js";
-import type { Moment } from "../namespace/members.js";
+import type { Moment, WithMessage } from "../namespace/members.js";
 import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
 import type { WithProgress } from "../namespace/upkeep.js";
@@ -33,8 +33,11 @@ export interface SignalOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of the methods that commit a version and have no others. */
+export interface CommitMethodOptions extends SignalOptions, WithMessage {}
+
 /** Options of {@link TableHandle.update}. */
-export interface UpdateOptions extends SignalOptions, WithProgress {
+export interface UpdateOptions extends SignalOptions, WithProgress, WithMessage {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */
   readonly where?: queries.RowCondition | undefined;
   /** Synonym of `where`. */

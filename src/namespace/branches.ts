@@ -1,6 +1,6 @@
 /** Request and response types of the operations on branches. */
 
-import type { ChangeAnswer, PageAnswer, PageRequest } from "./members.js";
+import type { ChangeAnswer, PageAnswer, PageRequest, WithMessage } from "./members.js";
 import type { TableRequest } from "./request.js";
 
 /** Record of a branch. */
@@ -26,7 +26,7 @@ export interface ListTableBranchesResponse extends PageAnswer {
 }
 
 /** Request of `createTableBranch`. */
-export interface CreateTableBranchRequest extends TableRequest {
+export interface CreateTableBranchRequest extends TableRequest, WithMessage {
   /** Name of the new branch: parts of letters, digits, `.`, `-` and `_`, joined by `/`. */
   readonly name: string;
   /** Branch to start from. Default: main. */

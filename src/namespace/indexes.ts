@@ -1,6 +1,13 @@
 /** Request and response types of the operations on indexes. */
 
-import type { BranchRequest, CommitAnswer, NumberRequest, PageAnswer, PageRequest } from "./members.js";
+import type {
+  BranchRequest,
+  CommitAnswer,
+  NumberRequest,
+  PageAnswer,
+  PageRequest,
+  WithMessage,
+} from "./members.js";
 import type { StartedJob, WithProgress } from "./upkeep.js";
 
 /** Kind of an index, in any case. */
@@ -31,7 +38,7 @@ export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Recor
  * Request of `createTableIndex` and `createTableScalarIndex`. This release does not build the kinds `FM` and
  * `IVF_RQ`. Options of one kind are validated for all kinds, and ignored for other kinds.
  */
-export interface CreateTableIndexRequest extends BranchRequest, WithProgress {
+export interface CreateTableIndexRequest extends BranchRequest, WithProgress, WithMessage {
   /** Path of the column, such as `a.b` for a struct member. */
   readonly column: string;
   /**
@@ -162,7 +169,7 @@ export interface DescribeTableIndexStatsResponse
 }
 
 /** Request of `dropTableIndex`. */
-export interface DropTableIndexRequest extends BranchRequest {
+export interface DropTableIndexRequest extends BranchRequest, WithMessage {
   /** Name of the index. */
   readonly indexName: string;
 }

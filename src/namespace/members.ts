@@ -73,6 +73,15 @@ export interface CommitAnswer extends VersionAnswer {
   readonly transactionId: string;
 }
 
+/** Member of a request that commits a version. */
+export interface WithMessage {
+  /**
+   * Commit message: text about the change, at most 10,000 characters. `versions()` and `listTableVersions`
+   * return it. A job that was started before keeps the message of the request that started it.
+   */
+  readonly message?: string | undefined;
+}
+
 /** Limits of the rows that a request adds. */
 export interface InputLimits {
   /**

@@ -1,7 +1,14 @@
 /** Input rows, and request and response types of the operations that change rows. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
-import type { BranchRequest, CommitAnswer, InputLimits, VersionAnswer, WithProperties } from "./members.js";
+import type {
+  BranchRequest,
+  CommitAnswer,
+  InputLimits,
+  VersionAnswer,
+  WithMessage,
+  WithProperties,
+} from "./members.js";
 import type { FilterExpression, FilterParameters, RowCondition } from "./queries.js";
 import type { AnyCase, Properties, RowObject } from "./request.js";
 import type { WithProgress } from "./upkeep.js";
@@ -46,7 +53,7 @@ export interface ForeignArrow {
 }
 
 /** Request of `insertIntoTable`. */
-export interface InsertIntoTableRequest extends BranchRequest, WithProgress, InputLimits {
+export interface InsertIntoTableRequest extends BranchRequest, WithProgress, InputLimits, WithMessage {
   /** `Append` (default) adds the rows. `Overwrite` replaces all rows. Any case is accepted. */
   readonly mode?: AnyCase<"Append" | "Overwrite"> | undefined;
   /**
@@ -62,7 +69,7 @@ export interface InsertIntoTableResponse extends CommitAnswer {
 }
 
 /** Request of `updateTable`. It sets at least one column, and each column at most once. */
-export interface UpdateTableRequest extends BranchRequest, WithProgress, WithProperties {
+export interface UpdateTableRequest extends BranchRequest, WithProgress, WithProperties, WithMessage {
   /** Pairs of a column path and SQL over the values before the update: `[["n", "n + 1"]]`. */
   readonly updates?: readonly (readonly [path: string, expression: string])[] | undefined;
   /**
@@ -91,7 +98,8 @@ export interface UpdateTableResponse extends VersionAnswer {
 
 /** Request of `deleteFromTable`. It has a condition. */
 export type DeleteFromTableRequest = BranchRequest &
-  WithProgress & {
+  WithProgress &
+  WithMessage & {
     /** Values of the parameters in the predicate, written `$name`. */
     readonly params?: FilterParameters | undefined;
   } & (DeleteCondition<"predicate"> | DeleteCondition<"filter"> | DeleteCondition<"where">);
@@ -112,7 +120,7 @@ export interface DeleteFromTableResponse extends VersionAnswer {
  * Request of `mergeInsertIntoTable`. At least one of the three `when…` clauses is required. Keys are compared
  * as in SQL: a key that contains a null equals no key.
  */
-export interface MergeInsertIntoTableRequest extends BranchRequest, WithProgress, InputLimits {
+export interface MergeInsertIntoTableRequest extends BranchRequest, WithProgress, InputLimits, WithMessage {
   /** Paths of the key columns. */
   readonly on: string | readonly string[];
   /**

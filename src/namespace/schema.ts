@@ -1,7 +1,7 @@
 /** Request and response types of the operations on columns and metadata. */
 
 import type { DataType } from "apache-arrow";
-import type { BranchRequest, VersionAnswer, VersionRequest } from "./members.js";
+import type { BranchRequest, VersionAnswer, VersionRequest, WithMessage } from "./members.js";
 import type { JsonType } from "./tables.js";
 import type { StartedJob, WithProgress } from "./upkeep.js";
 
@@ -15,7 +15,7 @@ export interface FieldMetadataUpdate {
   readonly replace?: boolean | undefined;
 }
 /** Request of `updateFieldMetadata`. */
-export interface UpdateFieldMetadataRequest extends BranchRequest {
+export interface UpdateFieldMetadataRequest extends BranchRequest, WithMessage {
   /** Changes in order. All are applied, or none. */
   readonly updates: readonly FieldMetadataUpdate[];
 }
@@ -26,7 +26,7 @@ export interface UpdateFieldMetadataResponse extends VersionAnswer {
 }
 
 /** Request of `updateTableSchemaMetadata`. */
-export interface UpdateTableSchemaMetadataRequest extends BranchRequest {
+export interface UpdateTableSchemaMetadataRequest extends BranchRequest, WithMessage {
   /** New metadata. It replaces all metadata of the schema. */
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -74,7 +74,7 @@ export interface VirtualColumn {
   readonly fieldMetadata?: Readonly<Record<string, string>> | undefined;
 }
 /** Request of `alterTableAddColumns`. */
-export interface AlterTableAddColumnsRequest extends BranchRequest, WithProgress {
+export interface AlterTableAddColumnsRequest extends BranchRequest, WithProgress, WithMessage {
   /** At least one column. All are added, or none. */
   readonly newColumns: readonly NewColumn[];
 }
@@ -99,7 +99,7 @@ export interface ColumnAlteration {
   readonly virtualColumn?: unknown | undefined;
 }
 /** Request of `alterTableAlterColumns`. */
-export interface AlterTableAlterColumnsRequest extends BranchRequest, WithProgress {
+export interface AlterTableAlterColumnsRequest extends BranchRequest, WithProgress, WithMessage {
   /** Changes whose paths refer to the version before. All are applied, or none. */
   readonly alterations: readonly ColumnAlteration[];
 }
@@ -107,7 +107,7 @@ export interface AlterTableAlterColumnsRequest extends BranchRequest, WithProgre
 export interface AlterTableAlterColumnsResponse extends VersionAnswer {}
 
 /** Request of `alterTableDropColumns`. */
-export interface AlterTableDropColumnsRequest extends BranchRequest {
+export interface AlterTableDropColumnsRequest extends BranchRequest, WithMessage {
   /**
    * Paths of the columns. A struct that loses its last member is dropped, and so is an index on a dropped
    * column. An input of a computed column can only be dropped together with that column.
@@ -122,7 +122,7 @@ export interface AlterTableDropColumnsResponse extends VersionAnswer {}
  * integers. `column`, `branch`, `where`, `readVersion` and `numFrags` select the rows to fill; all other
  * members only divide the work.
  */
-export interface AlterTableBackfillColumnsRequest extends BranchRequest, WithProgress {
+export interface AlterTableBackfillColumnsRequest extends BranchRequest, WithProgress, WithMessage {
   /** Path of a column that was added with `virtualColumn` or `computed`. */
   readonly column: string;
   /**

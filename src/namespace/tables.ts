@@ -10,6 +10,7 @@ import type {
   PageAnswer,
   PageRequest,
   VersionRequest,
+  WithMessage,
   WithProperties,
 } from "./members.js";
 import type { AnyCase, ObjectId, Properties, RequestBase, TableRequest } from "./request.js";
@@ -52,7 +53,12 @@ export interface DeclareTableResponse extends DirectoryAnswer {
 }
 
 /** Request of `createTable`. */
-export interface CreateTableRequest extends TableRequest, WithProgress, InputLimits, WithProperties {
+export interface CreateTableRequest
+  extends TableRequest,
+    WithProgress,
+    InputLimits,
+    WithProperties,
+    WithMessage {
   /** `Create` (default) fails if it exists; `ExistOk` keeps it; `Overwrite` replaces rows and schema. */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
   /**
@@ -248,7 +254,7 @@ export interface FragmentStats {
 }
 
 /** Request of `restoreTable`. Exactly one of `version`, `tag` and `asOf` names the version to restore. */
-export interface RestoreTableRequest extends BranchRequest {
+export interface RestoreTableRequest extends BranchRequest, WithMessage {
   /** Number of the version whose content becomes the latest. */
   readonly version?: number | undefined;
   /** Tag of a version of the same branch. */

@@ -1,7 +1,7 @@
 /** Request and response types of cleanup and compaction, and members that report progress. */
 
 import type { JobUnit } from "./jobs.js";
-import type { BranchRequest } from "./members.js";
+import type { BranchRequest, WithMessage } from "./members.js";
 
 /** Selects the versions and files that a cleanup removes. */
 export interface CleanupSettings {
@@ -67,7 +67,7 @@ export interface StartedJob {
 }
 
 /** Request of `optimizeTable`. */
-export interface OptimizeTableRequest extends BranchRequest, OptimizeSettings, LongWork {}
+export interface OptimizeTableRequest extends BranchRequest, OptimizeSettings, LongWork, WithMessage {}
 /** Answer of `optimizeTable`. */
 export interface OptimizeTableResponse {
   /** Id of the change for `describeTransaction`. Absent if there was nothing to do. */

@@ -16,8 +16,26 @@ import type {
   DeregisterTableResponse,
 } from "./tables.js";
 
-/** One version of a table. */
-export interface TableVersion {
+/** Changes of one commit. A number that neither transaction nor manifests tell is absent. */
+export interface VersionChanges {
+  /**
+   * Kind of change, as the format names it, such as `Append` and `Delete`. Merges of rows are `Update`, a
+   * creation is `Overwrite`, a compaction is `Rewrite`, new columns are `Merge`, and a new branch is `Clone`.
+   * `Unknown` if the transaction is lost.
+   */
+  readonly operation: string;
+  /** Commit message, if any. */
+  readonly message?: string;
+  /** Number of rows that the change added. */
+  readonly rowsAdded?: number;
+  /** Number of rows that the change removed. */
+  readonly rowsRemoved?: number;
+  /** Number of rows that got new values. Absent if columns changed, or if another writer did not count. */
+  readonly rowsChanged?: number;
+}
+
+/** One version of a table. Answers of changes lack the members about the commit. */
+export interface TableVersion extends Partial<VersionChanges> {
   /** Number of the version. */
   readonly version: number;
   /** Absolute path of the manifest. */

@@ -13,6 +13,9 @@ const MAX_PARTS = 10_000;
 /** Maximum characters of an object's properties. Every operation reads them with the catalog. */
 const MAX_PROPERTIES_LENGTH = 2 ** 19;
 
+/** Maximum characters of a commit message. Every reader of the version's manifest reads it. */
+const MAX_MESSAGE_LENGTH = 10_000;
+
 /** A copy of a part of a batch. */
 export type PinnedPart<Part> = Part & { readonly id: readonly string[]; readonly branch?: string };
 
@@ -173,6 +176,19 @@ export function optionalPage(request: { readonly pageToken?: unknown; readonly l
 
 export const optionalString = (value: unknown, member: string): string | undefined =>
   optionalOf(value, member, "a string", (text) => typeof text === "string");
+
+/** Returns the message of a commit. */
+export function optionalMessage(value: unknown): string | undefined {
+  const message = optionalString(value, "message");
+  if (message === undefined) return undefined;
+  if (message.length > MAX_MESSAGE_LENGTH) {
+    throw new InvalidInputError(
+      `message: must have at most ${MAX_MESSAGE_LENGTH} characters, not ${message.length}`,
+    );
+  }
+  if (!isWellFormed(message)) throw new InvalidInputError("message: must be well-formed Unicode");
+  return message;
+}
 
 /** Returns a required string that is not empty. */
 export function requireString(value: unknown, member: string): string {

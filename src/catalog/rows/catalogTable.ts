@@ -115,7 +115,11 @@ const FIELDS: readonly NewField[] = [
 ];
 
 const catalogAt = (environment: CatalogEnvironment): TableAt<CatalogEnvironment> =>
-  tableAt(environment, join(environment.root, CATALOG_DIRECTORY));
+  // A message is about the table that the call changes.
+  tableAt(
+    environment.commitMessage === undefined ? environment : { ...environment, commitMessage: undefined },
+    join(environment.root, CATALOG_DIRECTORY),
+  );
 
 interface OpenCatalog extends OpenLatest<CatalogEnvironment> {
   readonly catalog: Catalog;

@@ -2,7 +2,7 @@
 
 import { formatIdentifier } from "../../ident.js";
 import type { DescribeTransactionResponse } from "../../namespace/transactions.js";
-import { operationOf } from "../../table/commit/transaction.js";
+import { operationName, operationOf } from "../../table/commit/transaction.js";
 import type { CommittedTransaction } from "../../table/commit/transactionLookup.js";
 import { timestampMillis } from "../../table/versions/versionAsOf.js";
 import { findCommitted } from "../findCommitted.js";
@@ -30,7 +30,6 @@ function describe(
   { transaction, table, version, file }: CommittedTransaction,
 ): DescribeTransactionResponse {
   const { uuid, readVersion, tag, transactionProperties } = transaction;
-  const { kind } = operationOf(transaction);
   return {
     status: "Succeeded",
     properties: {
@@ -40,7 +39,7 @@ function describe(
       ...(table.branch !== null && { branch: table.branch }),
       version: String(version),
       read_version: String(readVersion),
-      operation: kind[0].toUpperCase() + kind.slice(1),
+      operation: operationName(operationOf(transaction)),
       ...(tag !== "" && { tag }),
       timestamp_millis: String(timestampMillis(file.manifest)),
     },

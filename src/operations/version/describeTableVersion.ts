@@ -5,7 +5,7 @@ import { formatIdentifier } from "../../ident.js";
 import type { OperationBody } from "../operation.js";
 import { optionalVersion, requireTableId } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
-import { versionOf } from "./versionOf.js";
+import { describeOpenVersion } from "./versionOf.js";
 
 export const describeTableVersion: OperationBody<"describeTableVersion"> = async (
   context,
@@ -13,7 +13,7 @@ export const describeTableVersion: OperationBody<"describeTableVersion"> = async
   access,
 ) => {
   const snapshot = await openSnapshot(context, request, access);
-  const version = snapshot && (await versionOf(snapshot.table, snapshot));
+  const version = snapshot && (await describeOpenVersion(snapshot));
   if (version === null) {
     throw new TableVersionNotFoundError(
       `table ${formatIdentifier(requireTableId(request.id))} has no ${optionalVersion(request.version) === undefined ? "versions yet" : `version ${request.version}`}`,

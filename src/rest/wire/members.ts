@@ -193,6 +193,7 @@ const MEMBERS = {
   ),
   ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions"),
   ...recordOf(text.min(1), "name new_table_name job_id"),
+  message: optionalText.describe("Commit message: text about the change, listed with the version"),
   properties: shape.stringMap.nullish(),
   storage_options: jsonMap,
   new_namespace_id: shape.id.nullish(),

@@ -45,6 +45,13 @@ export const tableVersion = z.object({
   e_tag: text.optional(),
   timestamp_millis: z.int().describe("Milliseconds since 1970, according to the manifest"),
   metadata: stringMap.optional(),
+  operation: text
+    .optional()
+    .describe("Kind of change, as the format names it: Append, Delete, Update, Overwrite, Rewrite …"),
+  message: text.optional().describe("Commit message"),
+  rows_added: count.optional().describe("Absent if unknown"),
+  rows_removed: count.optional().describe("Absent if unknown"),
+  rows_changed: count.optional().describe("Absent if unknown"),
 });
 
 export const tableStats = z.object({

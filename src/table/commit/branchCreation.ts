@@ -56,7 +56,13 @@ import { branchAt, type OpenVersion, type RefsAt, type TableAt } from "../versio
 import { findVersion } from "../versions/versions.js";
 import { applyTransaction, WRITER } from "./apply.js";
 import { publishManifest } from "./publication.js";
-import { encodeTransactionFile, fileNameOf, newTransaction } from "./transaction.js";
+import {
+  COMMIT_MESSAGE_PROPERTY,
+  encodeTransactionFile,
+  fileNameOf,
+  newTransaction,
+  withProperty,
+} from "./transaction.js";
 
 /** Maximum milliseconds between the first manifest of a branch and its ref when another engine creates it. */
 const FOREIGN_CREATION_MS = 5_000;
@@ -108,7 +114,11 @@ export function createBranch(
       refPath: opened.table.root,
       branchName: branch,
     });
-    const transaction = newTransaction(opened.version, "clone", clone);
+    const transaction = withProperty(
+      newTransaction(opened.version, "clone", clone),
+      COMMIT_MESSAGE_PROPERTY,
+      table.environment.commitMessage,
+    );
     try {
       await writeFirstVersion(tableDirectory, opened, transaction, lease);
       await register(table, branch, opened, lease);

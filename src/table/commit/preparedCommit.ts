@@ -20,7 +20,14 @@ import { findVersion, listVersions, type VersionEntry, versionEntry } from "../v
 import { applyTransaction } from "./apply.js";
 import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
-import { encodeTransactionFile, fileNameOf, operationOf, readTransaction } from "./transaction.js";
+import {
+  COMMIT_MESSAGE_PROPERTY,
+  encodeTransactionFile,
+  fileNameOf,
+  operationOf,
+  readTransaction,
+  withProperty,
+} from "./transaction.js";
 
 /** Maximum number of versions in between that are probed one by one; for more, the directory is listed. */
 const MAX_PROBED_VERSIONS = 64;
@@ -63,8 +70,9 @@ export class PreparedCommit {
     this.table = table;
     this.#rewritesTable = rewritesTable;
     this.#anchor = anchor;
-    this.#transaction = transaction;
-    this.#transactionBytes = TransactionMessage.encode(transaction);
+    const { commitMessage } = table.environment;
+    this.#transaction = withProperty(transaction, COMMIT_MESSAGE_PROPERTY, commitMessage);
+    this.#transactionBytes = TransactionMessage.encode(this.#transaction);
     this.#checkedUpTo = transaction.readVersion;
   }
 

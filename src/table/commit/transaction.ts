@@ -48,6 +48,9 @@ export function operationOf(transaction: Transaction): Operation {
   return { kind: "unknown" };
 }
 
+/** Returns the name of an operation as the reference spells it. */
+export const operationName = ({ kind }: Operation): string => kind[0].toUpperCase() + kind.slice(1);
+
 /**
  * Makes a new transaction with its own identity.
  * @param readVersion version that the change was planned on; 0 for a new table
@@ -58,6 +61,23 @@ export function newTransaction<Kind extends OperationKind>(
   value: NonNullable<Transaction[Kind]>,
 ): Transaction {
   return Transaction.create({ readVersion, uuid: crypto.randomUUID(), [kind]: value });
+}
+
+/** Key of the commit message in the properties of a transaction. The reference uses the same key. */
+export const COMMIT_MESSAGE_PROPERTY = "__lance_commit_message";
+
+/** Key of the number of rows whose values an update or merge replaced. Only Tiltyard writes it. */
+export const ROWS_CHANGED_PROPERTY = "tiltyard.rows_changed";
+
+/** Returns a transaction with one more property, unless the value is undefined. */
+export function withProperty(
+  transaction: Transaction,
+  key: string,
+  value: string | number | undefined,
+): Transaction {
+  if (value === undefined) return transaction;
+  const transactionProperties = new Map(transaction.transactionProperties).set(key, String(value));
+  return { ...transaction, transactionProperties };
 }
 
 /**
@@ -73,9 +93,14 @@ const MAX_TRANSACTION_BYTES = 2 ** 30;
 /**
  * Reads the transaction that made a version: the inline one, else the file that its manifest names; null if
  * both are missing.
- * @throws CorruptFileError
+ * @param maxBytes maximum size of a file that is read
+ * @throws CorruptFileError; UnsupportedError for a larger file
  */
-export async function readTransaction(table: VersionsAt, file: ManifestFile): Promise<Transaction | null> {
+export async function readTransaction(
+  table: VersionsAt,
+  file: ManifestFile,
+  maxBytes = MAX_TRANSACTION_BYTES,
+): Promise<Transaction | null> {
   if (file.transaction !== null) return file.transaction;
   const name = file.head.transactionFile;
   if (name === "") return null;
@@ -84,7 +109,7 @@ export async function readTransaction(table: VersionsAt, file: ManifestFile): Pr
     throw new CorruptFileError(file.path, 0, `${shown} is not the name of a transaction's file`);
   }
   const path = join(transactionsDirectory(table.root), name);
-  const bytes = await table.disk.readFile(path, MAX_TRANSACTION_BYTES);
+  const bytes = await table.disk.readFile(path, maxBytes);
   return bytes === null ? null : decodeTransactionFile(bytes, path);
 }
 

@@ -21,6 +21,8 @@ export interface TableEnvironment {
   readonly afterCommit?: (committed: OpenVersion) => Promise<void>;
   /** Returns true if the host lets tables refer to a directory outside the root. Default: none. */
   readonly mayUseBase?: (path: string) => Promise<boolean>;
+  /** Message of the call that commits; its transactions carry it. */
+  readonly commitMessage?: string | undefined;
   /** Unfinished batches of dead processes; absent: there are none. */
   readonly batches?: UnfinishedBatches;
 }

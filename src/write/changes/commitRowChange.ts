@@ -14,7 +14,7 @@ import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned, type PlannedChange } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
-import { newTransaction } from "../../table/commit/transaction.js";
+import { newTransaction, ROWS_CHANGED_PROPERTY, withProperty } from "../../table/commit/transaction.js";
 import { encodeRowIds, rowsOfRuns, splitRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
 import { TableReplacedError } from "../../table/versions/identity.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
@@ -30,6 +30,8 @@ export interface RowChange {
   readonly movedIds?: ValueRuns | null;
   /** True if rows were added for missing keys: the change must see rows that others add meanwhile. */
   readonly addsMissing?: boolean;
+  /** Number of rows that got new values; recorded with the version, for listings. */
+  readonly updatedRows?: number;
   readonly operation: RowOperation;
 }
 
@@ -125,7 +127,11 @@ function transactionOf(
     fieldsForPreservingFragBitmap: [...operation.fieldIds],
     updateMode: UPDATE_MODE.rewriteRows,
   });
-  return newTransaction(base.version, "update", update);
+  return withProperty(
+    newTransaction(base.version, "update", update),
+    ROWS_CHANGED_PROPERTY,
+    change.updatedRows,
+  );
 }
 
 /** Adds the ids of moved rows to their new fragments. */
