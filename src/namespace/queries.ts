@@ -13,7 +13,8 @@ import type { WithProgress } from "./upkeep.js";
  *
  * A string in a list is the path of a column, or `*` for all columns of the table. A named string may also be
  * an SQL expression. An expression made with `col`, `lit` or `sql` is allowed in both forms. Every row also
- * has the columns `_rowid`, `_rowaddr`, `_rowoffset`, `_row_created_at_version` and
+ * has the columns `_rowid`, `_rowaddr` and `_rowoffset`. In tables with stable row ids
+ * (`createTable({ stableRowIds: true })`), it also has `_row_created_at_version` and
  * `_row_last_updated_at_version`.
  *
  * A search adds columns. `query_index` comes first; the others come where the selection names them, or last.

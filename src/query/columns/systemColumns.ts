@@ -7,6 +7,8 @@
  *     _rowoffset                     the row's index among the live rows of the version
  *     _row_created_at_version        the version that added the row
  *     _row_last_updated_at_version   the version that last changed it
+ *
+ * Only tables with stable row ids record these versions. Other tables refuse both columns.
  */
 
 import { Field, Uint64 } from "apache-arrow";
@@ -34,6 +36,11 @@ const NAMES = [
   "_row_created_at_version",
   "_row_last_updated_at_version",
 ] as const;
+
+const ROW_VERSIONS: ReadonlySet<string> = new Set([
+  "_row_created_at_version",
+  "_row_last_updated_at_version",
+]);
 
 export type SystemColumn = (typeof NAMES)[number];
 
@@ -108,9 +115,15 @@ export class RowNumbers {
   /**
    * The values of a system column for some rows, in their order.
    * @param addresses in the form that {@link addressWords} reads
-   * @throws CorruptFileError if the manifest lacks an entry that it must have
+   * @throws CorruptFileError if the manifest lacks an entry that it must have; InvalidInputError for row
+   *   versions if the table does not record them
    */
   async column(which: SystemColumn, addresses: FixedColumn): Promise<FixedColumn> {
+    if (ROW_VERSIONS.has(which) && !this.hasStableIds) {
+      throw new InvalidInputError(
+        `column ${which}: only tables with stable row ids record the versions of rows; create the table with stableRowIds: true`,
+      );
+    }
     if (which === "_rowaddr" || (which === "_rowid" && !this.hasStableIds)) return addresses;
     const addressWordPairs = addressWords(addresses);
     const words = new Uint32Array(addressWordPairs.length);

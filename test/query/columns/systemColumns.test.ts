@@ -14,14 +14,9 @@ const rowsFrom = (first: number, count: number): Table =>
     Name: utf8s(count, (row) => `n${first + row}`),
   });
 
-const ALL = [
-  "id",
-  "_rowid",
-  "_rowaddr",
-  "_rowoffset",
-  "_row_created_at_version",
-  "_row_last_updated_at_version",
-];
+const PLACES = ["id", "_rowid", "_rowaddr", "_rowoffset"];
+const VERSIONS = ["_row_created_at_version", "_row_last_updated_at_version"];
+const ALL = [...PLACES, ...VERSIONS];
 
 const ipc = (rows: Table): Uint8Array => tableToIPC(rows, "stream");
 
@@ -36,6 +31,9 @@ async function ours(
 }
 
 describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
+  /** Without stable row ids, the reference says version 1 for each row. */
+  const shared = stableRowIds ? ALL : PLACES;
+
   it.beforeEach(async ({ root }) => {
     await reference.createTable(root, "t", ipc(rowsFrom(0, 8)), { stableRowIds });
     await reference.appendTable(root, "t", ipc(rowsFrom(8, 8)));
@@ -45,30 +43,31 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
 
   async function theirs(root: string, where?: string): Promise<unknown[][]> {
     const connection = await connect(root);
-    const query = (await connection.openTable("t")).query().select(ALL);
+    const query = (await connection.openTable("t")).query().select(shared);
     const table = await (where === undefined ? query : query.where(where)).toArrow();
     connection.close();
     return values(table as unknown as Table);
   }
 
   it("have the values that the reference gives them, also after a compaction", async ({ root, ns }) => {
-    expect(await ours(ns, { columns: ALL })).toEqual(await theirs(root));
+    expect(await ours(ns, { columns: shared })).toEqual(await theirs(root));
     await reference.optimizeTable(root, "t");
-    expect(await ours(ns, { columns: ALL })).toEqual(await theirs(root));
+    expect(await ours(ns, { columns: shared })).toEqual(await theirs(root));
     await ns.insertIntoTable({ id: ["t"] }, rowsFrom(100, 5));
-    expect(await ours(ns, { columns: ALL })).toEqual(await theirs(root));
+    expect(await ours(ns, { columns: shared })).toEqual(await theirs(root));
     await ns.optimizeTable({ id: ["t"], targetRowsPerFragment: 1000 });
-    expect(await ours(ns, { columns: ALL })).toEqual(await theirs(root));
+    expect(await ours(ns, { columns: shared })).toEqual(await theirs(root));
   });
 
   it.for([
     "_rowid in (3, 4, 12)",
     "_rowaddr >= 4294967296",
     "_rowoffset in (0, 1, 7, 100)",
-    "_row_created_at_version = 2",
-    "_row_last_updated_at_version > _row_created_at_version",
+    ...(stableRowIds
+      ? ["_row_created_at_version = 2", "_row_last_updated_at_version > _row_created_at_version"]
+      : []),
   ])("select rows: %s", async (filter, { root, ns }) => {
-    expect(await ours(ns, { columns: ALL, filter })).toEqual(await theirs(root, filter));
+    expect(await ours(ns, { columns: shared, filter })).toEqual(await theirs(root, filter));
     expect(await ns.countTableRows({ id: ["t"], predicate: filter })).toBe(
       (await theirs(root, filter)).length,
     );
@@ -76,13 +75,13 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
 
   it("are taken, sorted by and computed with", async ({ root, ns }) => {
     const all = await theirs(root);
-    const taken = await ns.table("t").take([12, 0, 3, 0], ALL);
+    const taken = await ns.table("t").take([12, 0, 3, 0], shared);
     expect(values(taken)).toEqual([12, 0, 3, 0].map((offset) => all[offset]));
     const order = { columnName: "_rowoffset", ascending: false };
-    expect(await ours(ns, { columns: ALL, orderBy: [order], limit: 4 })).toEqual(
+    expect(await ours(ns, { columns: shared, orderBy: [order], limit: 4 })).toEqual(
       all.toReversed().slice(0, 4),
     );
-    expect(await ours(ns, { columns: ALL, orderBy: [order] })).toEqual(all.toReversed());
+    expect(await ours(ns, { columns: shared, orderBy: [order] })).toEqual(all.toReversed());
     const columnAliases = { next: "_rowoffset + 1", id: "_rowid" };
     expect(await ours(ns, { columns: { columnAliases }, offset: 2, limit: 2 })).toEqual(
       all.slice(2, 4).map(([, id], row) => [BigInt(row + 3), id]),
@@ -92,7 +91,7 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
   it("select rows together with others, where the reference finds no such column", async ({ root, ns }) => {
     const all = await theirs(root);
     const filter = "_ROWOFFSET < 3 and id > 0";
-    expect(await ours(ns, { columns: ALL, filter })).toEqual(all.slice(1, 3));
+    expect(await ours(ns, { columns: shared, filter })).toEqual(all.slice(1, 3));
   });
 
   it("come last where row ids are asked for, whether or not they are named", async ({ ns }) => {
@@ -106,6 +105,31 @@ describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
       "Schema<{ 0: _rowid: Uint64, 1: id: Int32, 2: Name: Utf8 }>",
     );
   });
+});
+
+it.for(VERSIONS)("%s is refused in a table without stable row ids, with the option's name", async (name, {
+  ns,
+}) => {
+  await ns.createTable({ id: ["t"] }, rowsFrom(0, 2));
+  await ns.insertIntoTable({ id: ["t"] }, rowsFrom(2, 2));
+  const table = ns.table("t");
+  const reads = [
+    () => table.countRows(`${name} > 1`),
+    () => table.scan({ columns: [name] }).toArray(),
+    () => table.scan({ columns: { columnAliases: { since: `${name} + 1` } } }).toArray(),
+    () => table.scan({ filter: `id > 0 AND ${name} > 1` }).toArrow(),
+    () => table.scan({ orderBy: [{ columnName: name }] }).toArray(),
+    () => table.take([0], [name]),
+    () => table.delete(`${name} > 1`),
+    () => table.update({ where: `${name} > 1`, values: { id: 0 } }),
+  ];
+  for (const read of reads) {
+    const error = await read().then(String, (thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect(String(error)).toContain(`column ${name}: only tables with stable row ids`);
+    expect(String(error)).toContain("stableRowIds: true");
+  }
+  expect(await table.version()).toBe(2);
 });
 
 it("match in any case where that is clear, and keep the text that names them", async ({ ns }) => {

@@ -28,7 +28,7 @@ const rowsFrom = (first: number) =>
     i: row,
     l: [`x${row}`],
     s: `word${row}`,
-    v: [row, 1],
+    v: Float32Array.of(row, 1),
   }));
 
 let tables = 0;
