@@ -425,6 +425,16 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<upkeepOf.CleanupTableResponse | upkeepOf.StartedJob> {
     return this.#run("cleanupTable", request);
   }
+  /**
+   * Stores in the table when its commits clean up. LanceDB follows the same settings. Replaces the rule that
+   * the table has; without any member, commits clean nothing up.
+   *
+   *     await ns.configureCleanup({ id: ["trees"], olderThanMs: 86_400_000, interval: 50 });
+   * @throws InvalidInputError for a member out of range
+   */
+  configureCleanup(request: upkeepOf.ConfigureCleanupRequest): Promise<upkeepOf.ConfigureCleanupResponse> {
+    return this.#run("configureCleanup", request);
+  }
 
   // ------------------------------------------------------------------------------------------ versions
 

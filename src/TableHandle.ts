@@ -609,6 +609,18 @@ export class TableHandle<Row extends object = AnyRow> {
     return this.#namespace.cleanupTable({ ...checked, ...this.#write(), background: false });
   }
 
+  /**
+   * Stores in the table when its commits clean up. Without any member, commits clean nothing up.
+   *
+   *     await table.configureCleanup({ olderThanMs: 86_400_000, retainVersions: 10, interval: 50 });
+   */
+  async configureCleanup(
+    rule: OptionsOf<upkeep.ConfigureCleanupRequest>,
+  ): Promise<upkeep.ConfigureCleanupResponse> {
+    const checked = checkedOptions("configureCleanup", rule, "configureCleanup");
+    return this.#namespace.configureCleanup({ ...checked, ...this.#write() });
+  }
+
   #read() {
     return { ...this.#call, ...this.#readFrom };
   }

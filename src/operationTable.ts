@@ -231,6 +231,9 @@ export const OPERATIONS = {
   cleanupTable: upkeepOf<upkeep.CleanupTableRequest, upkeep.CleanupTableResponse | upkeep.StartedJob>()(
     values("branch background onProgress olderThanMs retainVersions deleteUnverified errorIfTagged"),
   ),
+  configureCleanup: upkeepOf<upkeep.ConfigureCleanupRequest, upkeep.ConfigureCleanupResponse>()(
+    values("branch olderThanMs retainVersions interval"),
+  ),
   // --------------------------------------------------------------------------------------- versions
   createTableVersion: changing<versions.CreateTableVersionRequest, versions.CreateTableVersionResponse>()(
     STAGED,

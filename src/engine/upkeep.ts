@@ -7,5 +7,6 @@ export { waitForJob } from "../operations/job/waitForJob.js";
 export { alterTableBackfillColumns } from "../operations/schema/alterTableBackfillColumns.js";
 export { runBackfillTask } from "../operations/schema/runBackfillTask.js";
 export { cleanupTable } from "../operations/table/cleanupTable.js";
+export { configureCleanup } from "../operations/table/configureCleanup.js";
 export { optimizeTable } from "../operations/table/optimizeTable.js";
 export { alterTransaction } from "../operations/transaction/alterTransaction.js";

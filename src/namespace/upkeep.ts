@@ -91,6 +91,25 @@ export interface OptimizeTableResponse {
   readonly indexesUpdated: number;
 }
 
+/** A table's own rule for cleanups, which runs after commits. */
+export interface CleanupRule {
+  /** Minimum age in milliseconds of the versions to remove. Default: seven days. */
+  readonly olderThanMs?: number | undefined;
+  /** Number of the latest versions to keep, at least 1. Default: no minimum. */
+  readonly retainVersions?: number | undefined;
+  /** Number of versions from one cleanup to the next, at least 1. Default: 20. */
+  readonly interval?: number | undefined;
+}
+/** Request of `configureCleanup`. Without any member of the rule, commits clean nothing up. */
+export interface ConfigureCleanupRequest extends BranchRequest, CleanupRule {}
+/** Answer of `configureCleanup`: the rule as stored. */
+export interface ConfigureCleanupResponse extends CleanupRule {
+  /** Id of the change for `describeTransaction`. */
+  readonly transactionId: string;
+  /** Number of the new version. */
+  readonly version: number;
+}
+
 /** Request of `cleanupTable`. */
 export interface CleanupTableRequest extends BranchRequest, CleanupSettings, LongWork {}
 /** Answer of `cleanupTable`. */

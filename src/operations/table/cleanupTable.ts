@@ -5,14 +5,13 @@ import { sweepCreations } from "../../catalog/locations/orphans.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableResponse } from "../../namespace/upkeep.js";
+import { DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/autoCleanup.js";
 import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup/cleanup.js";
 import type { OperationContext } from "../context.js";
 import { doLongWork, longWorkOptions } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { type OpenTable, openTable } from "../snapshot.js";
-
-const DEFAULT_OLDER_THAN_MS = 7 * 24 * 60 * 60 * 1000;
 
 export const cleanupTable: OperationBody<"cleanupTable"> = async (context, request) => {
   const policy = {

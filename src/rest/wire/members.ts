@@ -191,7 +191,7 @@ const MEMBERS = {
     "location filter predicate where text when_matched_update_all_filt when_not_matched_by_source_delete_filt timeout",
     "from_branch from_tag index_name state",
   ),
-  ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions"),
+  ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions interval"),
   ...recordOf(text.min(1), "name new_table_name job_id"),
   message: optionalText.describe("Commit message: text about the change, listed with the version"),
   properties: shape.stringMap.nullish(),

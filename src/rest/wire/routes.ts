@@ -256,6 +256,12 @@ export const ROUTES: readonly Route[] = [
       ),
     }),
   }),
+  ofTable("configureCleanup", "configure_cleanup", "Set when commits of a table clean up", {
+    answer: shape.changeAnswer({
+      version: shape.version,
+      ...recordOf(shape.count.optional(), "older_than_ms retain_versions interval"),
+    }),
+  }),
   ofTable("optimizeTable", "optimize", "Merge small fragments and drop deleted rows from files", {
     answer: z.object({
       job_id: shape.startedJob,

@@ -19,6 +19,27 @@ const INTERVAL = `${PREFIX}interval`;
 const OLDER_THAN = `${PREFIX}older_than`;
 const RETAIN_VERSIONS = `${PREFIX}retain_versions`;
 
+/** Default age of the versions that a cleanup removes: seven days. */
+export const DEFAULT_OLDER_THAN_MS = 7 * 24 * 60 * 60 * 1000;
+
+/** A table's own rule for cleanups. Without members, commits clean nothing up. */
+export interface CleanupRule extends Pick<RetentionPolicy, "olderThanMs" | "retainVersions"> {
+  readonly interval?: number;
+}
+
+/** Returns the config of a rule; null removes a key. */
+export function cleanupConfig({
+  olderThanMs,
+  retainVersions,
+  interval,
+}: CleanupRule): Map<string, string | null> {
+  return new Map([
+    [INTERVAL, interval === undefined ? null : String(interval)],
+    [OLDER_THAN, olderThanMs === undefined ? null : `${olderThanMs}ms`],
+    [RETAIN_VERSIONS, retainVersions === undefined ? null : String(retainVersions)],
+  ]);
+}
+
 /** Milliseconds to wait for the lock: the commit is acknowledged only after the cleanup. */
 const LOCK_WAIT_MS = 1000;
 

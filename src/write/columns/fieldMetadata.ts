@@ -107,6 +107,14 @@ export function planSchemaMetadata(base: ManifestFile, metadata: ReadonlyMap<str
   return newTransaction(base.manifest.version, "updateConfig", update);
 }
 
+/** Changes the config of a table. @param entries values by key; null removes a key */
+export const planConfig = (base: ManifestFile, entries: ReadonlyMap<string, string | null>): Transaction =>
+  newTransaction(
+    base.manifest.version,
+    "updateConfig",
+    UpdateConfig.create({ configUpdates: encodeUpdate(entries, false) }),
+  );
+
 /** Refuses to delete LanceDB's rules of `function` columns, which no other engine can write again. */
 function refuseLostRules({ manifest, path }: ManifestFile, metadata: ReadonlyMap<string, string>): void {
   const rules = manifest.schemaMetadata.get(FUNCTION_BINDINGS);
