@@ -23,7 +23,7 @@ const RETAIN_VERSIONS = `${PREFIX}retain_versions`;
 export const DEFAULT_OLDER_THAN_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** A table's own rule for cleanups. Without members, commits clean nothing up. */
-export interface CleanupRule extends Pick<RetentionPolicy, "olderThanMs" | "retainVersions"> {
+export interface AutoCleanupRule extends Pick<RetentionPolicy, "olderThanMs" | "retainVersions"> {
   readonly interval?: number;
 }
 
@@ -32,7 +32,7 @@ export function cleanupConfig({
   olderThanMs,
   retainVersions,
   interval,
-}: CleanupRule): Map<string, string | null> {
+}: AutoCleanupRule): Map<string, string | null> {
   return new Map([
     [INTERVAL, interval === undefined ? null : String(interval)],
     [OLDER_THAN, olderThanMs === undefined ? null : `${olderThanMs}ms`],
