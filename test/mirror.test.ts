@@ -81,7 +81,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "rest/wire/": "rest/wire/routes rest/requests",
   "rows/": "rows/columns",
   "schema/": "schema/cast interop/casts",
-  "table/cleanup/": "interop/cleanup table/cleanup/retention",
+  "table/cleanup/": "interop/cleanup table/cleanup/retentionPolicy",
   "table/commit/":
     "table/commit/commit interop/appliedTransactions table/refs/branches operations/transactions",
   "table/fragments/": "interop/compaction",

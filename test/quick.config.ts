@@ -27,7 +27,7 @@ const SLOW = [
   "test/arrow/messageBounds.test.ts",
   "test/expression/functions/itemSets.test.ts",
   "test/expression/functions/steps.test.ts",
-  "test/file/events/nesting.test.ts",
+  "test/file/events/shredColumn.test.ts",
   "test/file/writing/transientRows.test.ts",
   "test/indexes/vector/codes/kmeans.test.ts",
   "test/indexes/vector/graph/graph.test.ts",

@@ -1,4 +1,4 @@
-/** Builds nested columns from events: levels become offsets and validity. Reverses nesting.ts. */
+/** Builds nested columns from events: levels become offsets and validity. Reverses shredColumn.ts. */
 
 import type {
   Column,
@@ -22,7 +22,7 @@ import {
   slotValidity,
   validityOfEvents,
 } from "./levels.js";
-import { nodesOf } from "./nesting.js";
+import { nodesOf } from "./shredColumn.js";
 
 /** A node of a page's spine, with the levels that its layer uses. */
 interface PageNode {

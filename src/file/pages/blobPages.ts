@@ -9,7 +9,7 @@ import { InternalError } from "../../errors.js";
 import { DESCRIPTOR_BYTES, setDescriptor } from "../blobs/blobDescriptors.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { leafLevels } from "../events/levels.js";
-import { shredColumn } from "../events/nesting.js";
+import { shredColumn } from "../events/shredColumn.js";
 import { encodeBlobPage, markOfLevel } from "../structural/blob.js";
 import { slotLevels } from "../structural/slots.js";
 import { encodeDescriptorPage } from "../v20/blobs.js";

@@ -3,7 +3,7 @@
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { StructuralVersion } from "../container/page.js";
 import type { PageLevels } from "../events/levels.js";
-import type { ShreddedColumn } from "../events/nesting.js";
+import type { ShreddedColumn } from "../events/shredColumn.js";
 import { mayZip } from "../structural/fullZip.js";
 import { maximumChunkEvents } from "../structural/miniBlock.js";
 

@@ -50,7 +50,7 @@ import { plainValues } from "../compression/plainValues.js";
 import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";
 import type { EncodedPage, StructuralVersion } from "../container/page.js";
 import { leafLevels, type PageLevels } from "../events/levels.js";
-import { type ShreddedColumn, shredColumn } from "../events/nesting.js";
+import { type ShreddedColumn, shredColumn } from "../events/shredColumn.js";
 import { encodeAllNull, encodeConstant } from "../structural/constant.js";
 import { encodeEmptyStructs } from "../structural/emptyStruct.js";
 import {

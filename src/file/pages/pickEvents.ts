@@ -1,5 +1,5 @@
 /**
- * Finds the events (events/nesting.ts) of a few rows of a mini-block page of lists: their levels, and the
+ * Finds the events (events/shredColumn.ts) of a few rows of a mini-block page of lists: their levels, and the
  * positions of their values in the page. Decodes levels chunk by chunk. The repetition index tells which
  * chunks hold no wanted row. Slices of a page have no such index, so all their chunks are decoded.
  */

@@ -33,7 +33,7 @@ export function lengthNorm(corpus: Corpus, length: number): number {
   return base + perToken * length;
 }
 
-/** Returns the score of a document for a word. */
+/** Returns the score of a document for a word (BM25). The loops of tokenCursor.ts repeat this formula. */
 export const wordScore = (weight: number, frequency: number, norm: number): number =>
   (weight * (K1 + 1) * frequency) / (frequency + norm);
 

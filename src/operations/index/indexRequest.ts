@@ -6,7 +6,7 @@ import { DEFAULT_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import { LANGUAGES } from "../../indexes/text/stopWords.js";
 import { GRAPH_MAXIMA } from "../../indexes/vector/graph/graphFiles.js";
 import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
-import { isSystemIndex } from "../../table/fragments/statistics.js";
+import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
 import { isBuilt, SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
 import {
   optionalBoolean,

@@ -11,7 +11,7 @@ import { vectorDetails, vectorIndexType } from "../../query/indexes/vectorIndexT
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
-import { isSystemIndex } from "../../table/fragments/statistics.js";
+import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf, type VersionContent } from "../../table/versions/versionContent.js";
 import type { OperationContext } from "../context.js";

@@ -3,7 +3,7 @@
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { countFiltered } from "../../query/filter/filter.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
-import { liveRowCount, physicalRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount, physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { filterOf } from "../filter.js";
 import { rowProgress, SeenRows } from "../longWork.js";

@@ -4,7 +4,7 @@ import { formatFieldPath } from "../../ident.js";
 import type { ComputedColumnState } from "../../namespace/schema.js";
 import { declarationOf } from "../../schema/computedFields.js";
 import { decodeSchema } from "../../schema/schema.js";
-import { physicalRowCount } from "../../table/fragments/statistics.js";
+import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import { staleRowsOf } from "../../write/backfill/staleRows.js";
 import { rowProgress, SeenRows } from "../longWork.js";
 import type { OperationBody } from "../operation.js";

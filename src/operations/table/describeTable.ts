@@ -5,7 +5,7 @@ import { readTableProperties } from "../../catalog/locations/tables.js";
 import { fileUrlOf } from "../../io/names/fileUrls.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { decodeSchema } from "../../schema/schema.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";

@@ -1,7 +1,7 @@
 /** GetTableStats: returns sizes and row counts of a version from its manifest alone. */
 
 import { Manifest } from "../../format/table.js";
-import { tableStatistics } from "../../table/fragments/statistics.js";
+import { tableStatistics } from "../../table/fragments/tableStatistics.js";
 import { progressIn } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { openSnapshot } from "../snapshot.js";

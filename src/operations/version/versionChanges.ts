@@ -16,7 +16,7 @@ import {
   readTransaction,
 } from "../../table/commit/transaction.js";
 import { decodeLeadingRowIds, rowsOfRuns } from "../../table/fragments/rowSequences.js";
-import { liveRowCount, physicalRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount, physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 

@@ -24,7 +24,7 @@ import {
   UNKNOWN_ROW_VERSION,
   type ValueRuns,
 } from "../../table/fragments/rowSequences.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { addressWords, wordPairs } from "./rowAddresses.js";

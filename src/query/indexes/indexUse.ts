@@ -9,7 +9,7 @@ import { mapParallel } from "../../async/parallel.js";
 import { byteWidthOf, type ValueType } from "../../expression/values/types.js";
 import type { DataFragment } from "../../format/table.js";
 import type { IndexQuery, OpenIndex } from "../../indexes/kind.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { SystemColumn } from "../columns/systemColumns.js";
 import { type Predicate, type PredicateTest, queriesOf, testsOf } from "./predicates.js";
 import type { IndexSegment, UsableIndex } from "./tableIndexes.js";

@@ -14,7 +14,7 @@ import type { TableField } from "../../schema/schema.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import { resolveIndexDirectory, statedIndexDirectory } from "../../table/fragments/fileLookup.js";
-import { isSystemIndex } from "../../table/fragments/statistics.js";
+import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import {

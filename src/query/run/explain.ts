@@ -12,7 +12,7 @@
 import { lazyModule } from "../../async/lazy.js";
 import { formatFieldPath } from "../../ident.js";
 import type { QueryPlanMetrics, QueryPlanNode } from "../../namespace/queries.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { coveredOutputs } from "../filter/filteredRows.js";
 import { type IndexedPart, type IndexUse, lookupText } from "../indexes/indexUse.js";

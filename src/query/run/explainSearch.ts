@@ -1,7 +1,7 @@
 /** Full-text searches in plans: the query, the indexes that answer it, and the rows that are scanned. */
 
 import type { QueryPlanNode } from "../../namespace/queries.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { openWordIndex } from "../text/openWordIndex.js";
 import { columnsOf, type TextQuery } from "../text/textQuery.js";
 import type { TextSearchPlan } from "../text/textSearch.js";

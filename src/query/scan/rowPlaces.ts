@@ -5,7 +5,7 @@ import { lowerBound } from "../../bytes/search.js";
 import type { DataFragment } from "../../format/table.js";
 import { type RowIds, RowIdsBuilder } from "../../indexes/rowIds.js";
 import type { ValueRuns } from "../../table/fragments/rowSequences.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { physicalOffset } from "./fragmentRows.js";
 

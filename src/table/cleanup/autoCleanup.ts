@@ -12,7 +12,7 @@ import { InvalidInputError } from "../../errors.js";
 import { findLine } from "../refs/refs.js";
 import type { OpenVersion } from "../versions/tableAt.js";
 import { cleanUpVersions } from "./cleanup.js";
-import type { RetentionPolicy } from "./retention.js";
+import type { RetentionPolicy } from "./retentionPolicy.js";
 
 const PREFIX = "lance.auto_cleanup.";
 const INTERVAL = `${PREFIX}interval`;

@@ -44,10 +44,10 @@ import { lockOptions, withTableLock } from "../versions/tableLock.js";
 import { timestampMillis } from "../versions/versionAsOf.js";
 import { noteRemovedVersions } from "../versions/versionGap.js";
 import { listVersions, type VersionEntry } from "../versions/versions.js";
-import { findFiles, RemovedFiles, removeNamedFile, syncRemovals } from "./garbage.js";
+import { findFiles, RemovedFiles, removeNamedFile, syncRemovals } from "./namedFiles.js";
 import { sweepOrphans } from "./orphans.js";
 import { VersionFiles } from "./referencedFiles.js";
-import { isOutdated, type RetentionPolicy } from "./retention.js";
+import { isOutdated, type RetentionPolicy } from "./retentionPolicy.js";
 import {
   forgetHint,
   forgetReleased,

@@ -41,7 +41,7 @@ import {
   versionsDirectory,
 } from "../versions/paths.js";
 import type { TableAt } from "../versions/tableAt.js";
-import type { RemovedFiles } from "./garbage.js";
+import type { RemovedFiles } from "./namedFiles.js";
 
 export interface OrphanSweep {
   /** Table or branch to clean up. The caller holds its lock and that of the table's refs. */

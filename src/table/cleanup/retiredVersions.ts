@@ -37,7 +37,7 @@ import {
 import { noteRemovedVersions, readGap, type VersionGap } from "../versions/versionGap.js";
 import { writeHint } from "../versions/versionHint.js";
 import type { VersionEntry, VersionsAt } from "../versions/versions.js";
-import type { RemovedFiles } from "./garbage.js";
+import type { RemovedFiles } from "./namedFiles.js";
 
 /** A version whose manifest was set aside. */
 export interface SetAsideVersion extends VersionEntry {

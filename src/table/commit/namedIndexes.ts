@@ -1,7 +1,7 @@
 /** Groups the indexes of a version by name. Segments of an index share no fragment. */
 
 import type { IndexMetadata, Manifest } from "../../format/table.js";
-import { isSystemIndex, liveRowCount } from "../fragments/statistics.js";
+import { isSystemIndex, liveRowCount } from "../fragments/tableStatistics.js";
 import { indicesOf, type VersionContent } from "../versions/versionContent.js";
 import { coverageOf } from "./indexCoverage.js";
 

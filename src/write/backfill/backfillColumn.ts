@@ -30,11 +30,11 @@ import {
 import { CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
 import { clusterFill } from "./clusterFill.js";
 import { commitValues, type FragmentToCommit } from "./commitValues.js";
-import { type FilledFile, notedState, stateToNote } from "./filledFiles.js";
 import { writeFittingRecord } from "./fittingRecord.js";
 import { localFill } from "./localFill.js";
 import { type ComputeFragments, type OpenFragment, OpenFragments } from "./openFragments.js";
 import { fittingVersion, outdatedRows } from "./outdatedRows.js";
+import { type FilledFile, notedState, stateToNote } from "./resumeNote.js";
 import { digestOf } from "./storedFields.js";
 import { takeOutdated } from "./takeOutdated.js";
 

@@ -8,8 +8,8 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { BatchSizeBounds } from "./batchSize.js";
 import type { CheckpointFiles } from "./checkpointFiles.js";
 import type { BackfillCluster } from "./clusterRun.js";
-import type { BackfillState } from "./filledFiles.js";
 import { type BackfillRequest, type ResolvedBackfill, resolvedOn } from "./resolvedBackfill.js";
+import type { BackfillState } from "./resumeNote.js";
 
 /** Settings of a backfill job. */
 export interface BackfillWork extends BackfillRequest {

@@ -3,7 +3,7 @@
 import type { DataFragment } from "../../format/table.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { ColumnFiles } from "../columns/columnFiles.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { fileVersionOf } from "../dataFiles.js";
@@ -11,9 +11,9 @@ import type { BackfillRound, BackfillRun } from "./backfillWork.js";
 import type { FragmentToCommit } from "./commitValues.js";
 import type { ComputedValues } from "./computedValues.js";
 import { EarlyFile } from "./earlyFile.js";
-import type { FilledFile } from "./filledFiles.js";
 import { isConflict } from "./fragmentValues.js";
 import { selectedOffsets } from "./resolvedBackfill.js";
+import type { FilledFile } from "./resumeNote.js";
 import { areStored } from "./storedFields.js";
 
 export interface OpenFragment extends Pick<FragmentToCommit, "id" | "content" | "early"> {

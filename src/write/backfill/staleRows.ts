@@ -10,7 +10,7 @@ import { type ReaderEnvironment, versionSource } from "../../query/indexes/versi
 import { STREAMED } from "../../rows/readAhead.js";
 import { fieldIdsOf } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { readFittingRecord } from "./fittingRecord.js";
 import { outdatedRows } from "./outdatedRows.js";

@@ -30,7 +30,7 @@ import type { ChangeTarget } from "../../table/commit/commit.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { withRelatedFields } from "../../table/commit/relatedFields.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";

@@ -15,7 +15,7 @@ import type { DataFile, DataFragment } from "../../format/table.js";
 import { DROPPED_FIELD } from "../../format/table.js";
 import type { ColumnPlan } from "../../rows/columnPlan.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
-import { physicalRowCount } from "../../table/fragments/statistics.js";
+import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";

@@ -15,7 +15,7 @@ import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";

@@ -14,7 +14,7 @@ import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { indexDirectoryName } from "../../table/versions/paths.js";

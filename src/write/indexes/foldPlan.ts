@@ -8,7 +8,7 @@
 import type { DataFragment, IndexMetadata } from "../../format/table.js";
 import { mergedParts } from "../../indexes/sizeTiers.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 
 /** A segment and the fragments of the version that it covers. */
 export interface CoveringSegment {

@@ -8,7 +8,7 @@ import { isSameTypeUrl, isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kin
 import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
-import { isSystemIndex } from "../../table/fragments/statistics.js";
+import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { columnAt, hasPlainValues, type IndexColumn } from "./indexColumn.js";
 import { kindNamesFor } from "./kindNames.js";

@@ -4,7 +4,7 @@ import type { IndexMetadata, RewrittenIndex } from "../../format/table.js";
 import type { MergeableKind } from "../../indexes/kind.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";

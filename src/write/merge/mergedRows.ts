@@ -25,7 +25,7 @@ import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 import { outdatedFields } from "../../schema/computedFields.js";
 import type { TableField } from "../../schema/schema.js";
-import { physicalRowCount } from "../../table/fragments/statistics.js";
+import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { absentColumns } from "../absentColumns.js";
 import { fileVersionOf, type WrittenRows, writeTableRows } from "../dataFiles.js";

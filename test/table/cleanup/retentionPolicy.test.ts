@@ -3,7 +3,7 @@
 import { InvalidInputError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { autoCleanupPolicy, parseDurationMs } from "../../../src/table/cleanup/autoCleanup.js";
-import { isOutdated } from "../../../src/table/cleanup/retention.js";
+import { isOutdated } from "../../../src/table/cleanup/retentionPolicy.js";
 
 describe("a version is outdated", () => {
   const outdated = (newerCount: number, ageMs: number, policy: object) =>

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { IndexMetadata, Manifest } from "../../../src/format/table.js";
-import { tableStatistics } from "../../../src/table/fragments/statistics.js";
+import { tableStatistics } from "../../../src/table/fragments/tableStatistics.js";
 import { reference } from "../../support/reference.js";
 import { ipcOf, latestFile, makeReferenceTable } from "../support.js";
 
