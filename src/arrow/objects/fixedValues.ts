@@ -74,10 +74,11 @@ function smallIntegers(
   for (let index = 0; index < values.length; index++) {
     const value = convert(values[index]);
     if (isNullish(value)) continue;
-    const number = typeof value === "bigint" ? Number(value) : (value as number);
+    const number = typeof value === "bigint" ? Number(value) : value;
+    if (typeof number !== "number") refuseValue(typed, index);
     integers[index] = number;
     // A number that does not fit reads back as another one.
-    if (typeof number !== "number" || integers[index] !== number) refuseValue(typed, index);
+    if (integers[index] !== number) refuseValue(typed, index);
   }
   return bytesOf(integers);
 }

@@ -5,13 +5,18 @@ import { bytesOf } from "../../bytes/view.js";
 
 export const isNullish = (value: unknown): value is null | undefined => value === null || value === undefined;
 
-/** True for objects of any class that are not lists. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  !ArrayBuffer.isView(value) &&
-  !isDate(value);
+/** Kinds of objects whose content is not in their members. */
+const WITHOUT_MEMBERS: ReadonlySet<string> = new Set(
+  ["Map", "Set", "WeakMap", "WeakSet", "Promise", "RegExp"].concat("Number", "String", "Boolean", "BigInt"),
+);
+
+/** True for objects of any class that have members. Lists, maps, sets and promises have none. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return false;
+  const tag = tagOf(value);
+  return !WITHOUT_MEMBERS.has(tag) && (tag !== "Date" || !isDate(value));
+}
 
 /** Returns a member of an object or its class. Members that all objects inherit do not count. */
 export function memberOf(value: object, name: string): unknown {

@@ -93,7 +93,9 @@ function parseOffset(text: string): number | null {
   if (/^(Z|UTC)$/i.test(text)) return 0;
   const match = /^([+-])(\d{2})(?::?(\d{2}))?$/.exec(text);
   if (match === null) return null;
-  const minutes = Number(match[2]) * 60 + Number(match[3] ?? 0);
+  const [hour, minute] = [Number(match[2]), Number(match[3] ?? 0)];
+  if (hour > 23 || minute > 59) return null;
+  const minutes = hour * 60 + minute;
   return match[1] === "-" ? -minutes : minutes;
 }
 

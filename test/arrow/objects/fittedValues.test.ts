@@ -62,6 +62,8 @@ it("rows of JSON.parse give the rows that values of the types give: created, ins
 const INT = new arrow.Int32();
 const ITEM = new arrow.Struct([fieldOf("day", new arrow.DateDay())]);
 const REFUSED: readonly (readonly [arrow.DataType, unknown, string])[] = [
+  [INT, Symbol("s"), "column v: a symbol where a value of type Int32 is wanted"],
+  [INT, { valueOf: () => 1 }, "column v: an object where"],
   [INT, 1.5, "column v: 1.5 where a value of type Int32 is wanted"],
   [INT, Number.NaN, "column v: NaN where"],
   [INT, Number.POSITIVE_INFINITY, "column v: Infinity where"],
