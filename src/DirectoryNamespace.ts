@@ -46,6 +46,7 @@ import { checkRequestMembers } from "./requestMembers.js";
 import { membersOfSynonyms } from "./synonyms.js";
 import { TableHandle } from "./TableHandle.js";
 
+const upkeepModule = lazyModule(() => import("./operations/upkeep/upkeep.js"));
 const engineModule = lazyModule(() => import("./engine/engine.js"));
 
 /** The parts of the engine. The first call of an operation loads its part. */
@@ -74,6 +75,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   readonly #engine: Lazy<Engine>;
   readonly #authorize: options.Authorize | undefined;
   #closed = false;
+  #upkeep: Promise<{ stop(): void } | null> | null = null;
 
   static {
     explainOtherNames(DirectoryNamespace.prototype, "ns", NAMESPACE_CALLS);
@@ -88,7 +90,28 @@ export class DirectoryNamespace implements AsyncDisposable {
     const contextOptions = contextOptionsOf(options);
     this.#authorize = options.authorize;
     this.#root = contextOptions.root;
-    this.#engine = lazy(async () => new (await engineModule.get()).Engine(contextOptions));
+    this.#engine = lazy(async () => {
+      const engine = new (await engineModule.get()).Engine(contextOptions);
+      const { upkeep = false, onWarning } = contextOptions;
+      if (upkeep !== false)
+        this.#upkeep = this.#startUpkeep(engine, { ...(upkeep === true ? {} : upkeep), onWarning });
+      return engine;
+    });
+  }
+
+  /** Begins the upkeep; null if its module can't be loaded, which later calls report. */
+  async #startUpkeep(
+    { context }: Engine,
+    settings: Pick<options.DirectoryNamespaceOptions, "onWarning"> & {
+      readonly intervalMs?: number | undefined;
+    },
+  ): Promise<{ stop(): void } | null> {
+    try {
+      const { startUpkeep } = await upkeepModule.get();
+      return startUpkeep(context, { ...settings, bodies: () => PARTS.upkeep.get() });
+    } catch {
+      return null;
+    }
   }
 
   /** Absolute path of the namespace's directory. */
@@ -133,6 +156,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     this.#closed = true;
     const engine = await this.#engine.started;
     try {
+      (await this.#upkeep)?.stop();
       await engine?.context.closeJobs(jobs);
     } finally {
       await engine?.context.close();

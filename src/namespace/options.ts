@@ -119,10 +119,11 @@ export interface AuthorizeCall {
  *
  * - `indexNotRead`: this release can't read an index. Queries scan all rows instead, so answers are correct
  *   but slower. The index and its files stay unchanged.
+ * - `upkeepFailed`: the option `upkeep` could not do its work on a table. It is told once, and tried again.
  * - `jobNotListed`: the record of a job is malformed or unreadable. `listJobs` omits the job.
  */
 export interface NamespaceWarning {
-  readonly kind: "indexNotRead" | "jobNotListed";
+  readonly kind: "indexNotRead" | "jobNotListed" | "upkeepFailed";
   /** Sentence that names the reason, and the index and the table's directory, or the job. */
   readonly message: string;
   /** Name of the index. Absent for a job. */
@@ -193,4 +194,11 @@ export interface DirectoryNamespaceOptions {
   readonly dataStorageVersion?: "2.0" | "2.1" | "2.2" | undefined;
   /** Naming scheme of manifests in new tables. Default: V2. */
   readonly manifestNaming?: "V1" | "V2" | undefined;
+  /**
+   * True, or an object: tables are compacted, indexed and cleaned up by themselves. From the first call on,
+   * this instance looks at all tables every `intervalMs` milliseconds (100 to 2^31 - 1; default 60,000). It
+   * starts one job at a time, for a table that has passed a threshold of its config. No two processes do the
+   * same work at once. `onWarning` learns of failures. No process waits for the timer. Default: false.
+   */
+  readonly upkeep?: boolean | { readonly intervalMs?: number | undefined } | undefined;
 }

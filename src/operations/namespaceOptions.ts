@@ -1,5 +1,6 @@
 /** Options of a namespace. They are checked and copied when it is opened. */
 
+import { MAX_TIMER_MS } from "../async/timers.js";
 import { InvalidInputError } from "../errors.js";
 import { formatFieldPath } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
@@ -15,7 +16,7 @@ import { type RegisteredFunction, registerFunctions } from "../write/userFunctio
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = recordOf(
   true,
   "root durability authorize functions clusters onWarning lock workers vectorCacheBytes",
-  "allowedBases dataStorageVersion manifestNaming disk",
+  "allowedBases dataStorageVersion manifestNaming upkeep disk",
 );
 
 /** Checked options of a context. */
@@ -102,9 +103,27 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
   if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
     throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);
   }
+  checkUpkeep(options.upkeep);
   if (vectorCacheBytes !== undefined && !(vectorCacheBytes >= 0)) {
     throw new InvalidInputError(
       `vectorCacheBytes: must be a number of bytes, at least 0, not ${shortly(vectorCacheBytes)}`,
+    );
+  }
+}
+
+/** Checks the option `upkeep`. @throws InvalidInputError */
+function checkUpkeep(upkeep: unknown): void {
+  if (upkeep === undefined || typeof upkeep === "boolean") return;
+  if (!isObject(upkeep)) {
+    throw new InvalidInputError(`upkeep: must be true, false or { intervalMs }, not ${shortly(upkeep)}`);
+  }
+  checkOptionMembers("upkeep", upkeep, ["intervalMs"]);
+  const { intervalMs } = upkeep as { readonly intervalMs?: unknown };
+  if (intervalMs === undefined) return;
+  const isTime = Number.isSafeInteger(intervalMs) && (intervalMs as number) >= 100;
+  if (!isTime || (intervalMs as number) > MAX_TIMER_MS) {
+    throw new InvalidInputError(
+      `upkeep.intervalMs: must be an integer from 100 to ${MAX_TIMER_MS}, not ${shortly(intervalMs)}`,
     );
   }
 }

@@ -84,6 +84,13 @@ export function autoCleanupPolicy(
 }
 
 /**
+ * Returns the versions that a config keeps, even without cleanups after commits.
+ * @throws InvalidInputError for settings that cannot be parsed
+ */
+export const cleanupRuleIn = (config: ReadonlyMap<string, string>): RetentionPolicy | null =>
+  autoCleanupPolicy(new Map([...config, [INTERVAL, "1"]]), 0);
+
+/**
  * Checks the cleanup settings of a config.
  * @param before settings that the table has already; these are not refused
  * @throws InvalidInputError for settings that cannot be parsed

@@ -3,7 +3,7 @@
 import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
 
 /** Number of rows below which a fragment is small. */
-const SMALL_FRAGMENT_ROWS = 100_000;
+export const SMALL_FRAGMENT_ROWS = 100_000;
 /** Names of indexes that are the format's own bookkeeping. */
 const SYSTEM_INDEX_NAMES: ReadonlySet<string> = new Set(["__lance_frag_reuse", "__lance_mem_wal"]);
 

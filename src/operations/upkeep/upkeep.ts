@@ -1,0 +1,140 @@
+/**
+ * Keeps the tables of a namespace in shape by itself. It looks at all tables from time to time, one after the
+ * other, and starts jobs for those that need upkeep (dueUpkeep.ts). One job runs at a time. Equal jobs of all
+ * processes are one, so a table has one upkeep at a time, and a job whose process died is taken over.
+ */
+
+import { clearTimeout, letProcessEnd, setTimeout } from "../../async/timers.js";
+import { listAllTableNames } from "../../catalog/listing.js";
+import { InternalError, messageOf, TableNotFoundError } from "../../errors.js";
+import { parseIdentifier } from "../../ident.js";
+import type { DirectoryNamespaceOptions, NamespaceWarning } from "../../namespace/options.js";
+import type { Requests } from "../../operationTable.js";
+import { cleanupRuleIn, DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/autoCleanup.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import { accessOf } from "../access.js";
+import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
+import { openTable } from "../snapshot.js";
+import { dueUpkeep } from "./dueUpkeep.js";
+
+/** Default milliseconds between two looks. */
+const INTERVAL_MS = 60_000;
+/** Failures that are remembered, so that each is told once. */
+const MAX_WARNED = 1000;
+/** Tables listed at a time. */
+const PAGE_TABLES = 1000;
+
+/** The operations that upkeep starts as jobs. */
+type Name = "optimizeTable" | "cleanupTable";
+type UpkeepBodies = { readonly [Each in Name]: OperationBody<Each> };
+
+interface UpkeepOptions {
+  /** Milliseconds between two looks. */
+  readonly intervalMs?: number | undefined;
+  /** Loads the operations when a table first needs them. */
+  readonly bodies: () => Promise<UpkeepBodies>;
+  /** Learns of failures. Default: the console does. */
+  readonly onWarning?: DirectoryNamespaceOptions["onWarning"];
+}
+
+/** Begins the upkeep of a namespace. */
+export const startUpkeep = (context: OperationContext, options: UpkeepOptions): { stop(): void } =>
+  new Upkeep(context, options);
+
+/** Facts about a table from earlier looks. */
+interface SeenTable {
+  /** Latest version after the last upkeep: without another version there is nothing to do. */
+  readonly version: number;
+  readonly cleanedVersion: number;
+}
+
+class Upkeep {
+  readonly #context: OperationContext;
+  readonly #options: UpkeepOptions;
+  readonly #seen = new Map<string, SeenTable>();
+  readonly #warned = new Set<string>();
+  readonly #abort = new AbortController();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(context: OperationContext, options: UpkeepOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#wait();
+  }
+
+  /** Looks at no further table. The caller ends the jobs. */
+  stop(): void {
+    this.#abort.abort();
+    clearTimeout(this.#timer);
+  }
+
+  #wait(): void {
+    if (this.#abort.signal.aborted) return;
+    this.#timer = setTimeout(
+      () => void this.#look().finally(() => this.#wait()),
+      this.#options.intervalMs ?? INTERVAL_MS,
+    );
+    // A process that has nothing else to do must end.
+    letProcessEnd(this.#timer);
+  }
+
+  /** Looks at all tables; never rejects. */
+  async #look(): Promise<void> {
+    try {
+      for (let after = ""; ; ) {
+        const page = await listAllTableNames(this.#context, { after, limit: PAGE_TABLES }, false, null);
+        for (const name of page.names) {
+          if (this.#abort.signal.aborted) return;
+          await this.#keep(parseIdentifier(name)).catch((error: unknown) => this.#report(name, error));
+        }
+        if (page.pageToken === undefined) return;
+        after = page.pageToken;
+      }
+    } catch (error) {
+      this.#report("", error);
+    }
+  }
+
+  async #keep(id: readonly string[]): Promise<void> {
+    const { table, latest } = await openTable(this.#context, { id });
+    const version = latest && (await openVersion(table, latest));
+    if (version === null) return;
+    const before = this.#seen.get(table.root);
+    if (before?.version === version.version) return;
+    let { cleanedVersion = 0 } = before ?? {};
+    const due = dueUpkeep(version.file, cleanedVersion);
+    if (due.optimizes) await this.#run("optimizeTable", { id });
+    if (due.cleansUp) {
+      const rule = cleanupRuleIn(version.file.manifest.config);
+      await this.#run("cleanupTable", { id, olderThanMs: DEFAULT_OLDER_THAN_MS, ...rule });
+      cleanedVersion = version.version;
+    }
+    const after = due.optimizes ? await this.#context.latestVersions.find(table.root) : latest;
+    this.#seen.set(table.root, { version: after?.version ?? version.version, cleanedVersion });
+  }
+
+  /** Runs an operation as a job, and waits for its end. */
+  async #run(name: Name, request: Requests[Name]): Promise<void> {
+    const { signal } = this.#abort;
+    const bodies = await this.#options.bodies();
+    const body = bodies[name] as OperationBody<Name>;
+    const access = accessOf(undefined, request, name, []);
+    const started = await body(this.#context, { ...request, background: true, signal }, access, []);
+    if (!("jobId" in started)) throw new InternalError(`${name} did not start a job`);
+    await (await this.#context.jobs.get()).wait({ jobId: started.jobId, signal });
+  }
+
+  /** Tells a failure of a table once; a table that is gone needs no upkeep. */
+  #report(name: string, error: unknown): void {
+    if (this.#abort.signal.aborted || error instanceof TableNotFoundError) return;
+    const message = `upkeep of ${name === "" ? "the tables" : `table ${name}`} failed: ${messageOf(error)}`;
+    if (this.#warned.size >= MAX_WARNED) this.#warned.clear();
+    if (this.#warned.has(message)) return;
+    this.#warned.add(message);
+    const { onWarning = ({ message }: NamespaceWarning) => console.warn(message) } = this.#options;
+    // The callback may be async and may fail; the upkeep goes on.
+    const tell = async (): Promise<unknown> => onWarning({ kind: "upkeepFailed", message, location: name });
+    tell().catch(() => undefined);
+  }
+}
