@@ -10,7 +10,7 @@
  */
 
 import { countIndexedRows, namedIndexes } from "../../table/commit/namedIndexes.js";
-import { liveRowCount, SMALL_FRAGMENT_ROWS } from "../../table/fragments/statistics.js";
+import { liveRowCount, SMALL_FRAGMENT_ROWS } from "../../table/fragments/tableStatistics.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 
 const PREFIX = "tiltyard.upkeep.";
