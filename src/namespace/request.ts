@@ -74,8 +74,9 @@ export interface TableRequest extends RequestBase {
  *
  * - number: float64; bigint: int64; string: utf8; Date: timestamp in milliseconds, UTC
  * - ArrayBuffer view: binary; array: list; object: struct
- * - arrays of numbers: fixed-size list of float32, if all have the same length of at least 2, or if the
- *   column is named `vector`
+ * - arrays of numbers: fixed-size list of float32, if the column's name is `vector` or `embedding`, or ends in
+ *   `_vector` or `_embedding`; otherwise list of float64
+ * - typed arrays of one length: fixed-size list of their numbers
  */
 // biome-ignore lint/suspicious/noExplicitAny: objects of an interface are none of unknown members, as it has no index
 export type RowObject = Readonly<Record<string, any>>;

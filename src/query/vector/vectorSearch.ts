@@ -199,7 +199,11 @@ function columnAt(fields: readonly TableField[], text: string): VectorColumn {
 function onlyColumn(fields: readonly TableField[], { vectors }: RequestedSearch): VectorColumn {
   const columns = vectorColumns(fields, []);
   if (columns.length === 1) return columns[0];
-  if (columns.length === 0) throw new InvalidInputError("vector: the table has no column of vectors");
+  if (columns.length === 0) {
+    throw new InvalidInputError(
+      "vector: the table has no column of vectors; arrays of numbers are vectors under the names vector, embedding, *_vector and *_embedding, and where a schema says so",
+    );
+  }
   const fitting = columns.filter(({ dimension }) => vectors[0].length === dimension);
   if (fitting.length === 1) return fitting[0];
   const names = columns.map(({ path, dimension }) => `${formatFieldPath(path)} (${dimension} dimensions)`);
