@@ -74,8 +74,8 @@ export interface TableRequest extends RequestBase {
  *
  * - number: float64; bigint: int64; string: utf8; Date: timestamp in milliseconds, UTC
  * - ArrayBuffer view: binary; array: list; object: struct
- * - arrays of numbers: fixed-size list of float32, if the column's name is `vector` or `embedding`, or ends in
- *   `_vector` or `_embedding`; otherwise list of float64
+ * - arrays of numbers: fixed-size list of float32, if the column's name is `vector` or `embedding`, or ends
+ *   in `_vector` or `_embedding`; otherwise list of float64
  * - typed arrays of one length: fixed-size list of their numbers
  */
 // biome-ignore lint/suspicious/noExplicitAny: objects of an interface are none of unknown members, as it has no index
