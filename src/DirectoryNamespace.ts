@@ -54,6 +54,7 @@ const PARTS: {
   readonly [Name in Part]: Lazy<{ readonly [Each in NamesOfPart<Name>]: OperationBody<Each> }>;
 } = {
   reading: lazyModule(() => import("./engine/reading.js")),
+  aggregating: lazyModule(() => import("./engine/aggregating.js")),
   describing: lazyModule(() => import("./engine/describing.js")),
   changing: lazyModule(() => import("./engine/changing.js")),
   upkeep: lazyModule(() => import("./engine/upkeep.js")),
@@ -375,6 +376,24 @@ export class DirectoryNamespace implements AsyncDisposable {
    */
   takeBlobs(request: queries.TakeBlobsRequest): Promise<(queries.LazyBlob | null)[]> {
     return this.#run("takeBlobs", request);
+  }
+  /**
+   * Computes aggregate functions of groups of rows: counts, sums, means, extremes, quantiles. Authorised as
+   * `queryTable`.
+   *
+   *     const totals = await ns.aggregateTable({
+   *       id: ["orders"],
+   *       groupBy: ["city"],
+   *       values: { n: "count(*)", revenue: "sum(price * amount)" },
+   *       orderBy: [{ columnName: "revenue", ascending: false }],
+   *     });
+   *     for await (const { city, revenue } of totals.rows()) console.log(city, revenue);
+   *
+   * @throws InvalidInputError for an expression that does not parse, a column that is neither a key nor part of
+   *   a function, or a sum that does not fit in its type; TableColumnNotFoundError
+   */
+  aggregateTable(request: queries.AggregateTableRequest): Promise<queries.QueryResult> {
+    return this.#run("aggregateTable", request);
   }
   /**
    * Counts all rows, or the rows that a predicate selects.

@@ -229,6 +229,37 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
+   * Computes aggregate functions of groups of rows. The result is read as that of {@link scan}.
+   *
+   *     const totals = await table
+   *       .aggregate({ groupBy: ["city"], values: { n: "count(*)", top: "max(price)" }, having: "n > 10" })
+   *       .toArray(); // [{ city: "Oslo", n: 12n, top: 99.5 }]
+   *
+   * @throws InvalidInputError at once for unknown options; all other errors occur when the rows are read
+   */
+  aggregate(options: OptionsOf<queries.AggregateTableRequest>): Scan {
+    const query = checkedOptions("aggregate", options, "aggregateTable");
+    return scanOf(() => this.#namespace.aggregateTable({ ...query, ...this.#read() }));
+  }
+
+  /**
+   * Returns the distinct values of columns, each combination once.
+   *
+   *     const cities = await table.distinct(["city"], { filter: "price > 10" }).toArray();
+   *
+   * @param columns paths of columns, or expressions
+   */
+  distinct(
+    columns: string | readonly (string | queries.FilterExpression)[],
+    options?: OptionsOf<queries.AggregateTableRequest, "groupBy" | "values" | "having">,
+  ): Scan {
+    const excluded = ["groupBy", "values", "having"];
+    const query = checkedOptions<typeof options & object>("distinct", options, "aggregateTable", excluded);
+    const groupBy = typeof columns === "string" ? [columns] : columns;
+    return scanOf(() => this.#namespace.aggregateTable({ ...query, groupBy, values: {}, ...this.#read() }));
+  }
+
+  /**
    * Searches rows by vector, by text, or by both (hybrid search):
    *
    *     const rows = await table.search({ text: "puppy training", columns: ["id"], limit: 10 }).toArray();

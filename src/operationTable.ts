@@ -22,7 +22,7 @@ import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
 
 /** Modules of `engine/`, each loaded with the first call of one of its operations. */
-export type Part = "reading" | "describing" | "changing" | "upkeep";
+export type Part = "reading" | "aggregating" | "describing" | "changing" | "upkeep";
 
 /** Traits that most operations do not have. */
 interface Traits {
@@ -59,6 +59,7 @@ const operationOf =
   ): Operation<PartName, Request, Answer> => ({ part, members, ...traits });
 
 const reading = operationOf("reading");
+const aggregating = operationOf("aggregating");
 const describing = operationOf("describing");
 const changing = operationOf("changing");
 const upkeepOf = operationOf("upkeep");
@@ -209,6 +210,14 @@ export const OPERATIONS = {
     {
       authorizedAs: "queryTable",
     },
+  ),
+  aggregateTable: aggregating<queries.AggregateTableRequest, queries.QueryResult>()(
+    {
+      ...values("branch version tag groupBy values filter params having limit offset batchSize memory"),
+      ...values("useScalarIndex"),
+      orderBy: each<queries.OrderByColumn>(values("columnName ascending nullsFirst")),
+    },
+    { authorizedAs: "queryTable" },
   ),
   countTableRows: reading<queries.CountTableRowsRequest, number>()(
     values("branch version asOf tag onProgress predicate filter where params useScalarIndex"),

@@ -125,6 +125,33 @@ function* bound(
   return new BoundExpression(node, yield* effortOf(node), names);
 }
 
+/**
+ * Parses an expression that may hold aggregate functions.
+ * @throws InvalidInputError for a text that is too long or does not parse
+ */
+export function* parseAggregates(input: ExpressionInput, label: string): Steps<Syntax> {
+  return typeof input === "string" ? yield* parseShort(input, label) : yield* syntaxOf(input, label);
+}
+
+/**
+ * Binds a part of an expression, or a tree that was made of one. Values are cast as in {@link bindAssigned}.
+ * @param text of the whole expression, for messages; null without one
+ * @param targetOf returns the type of the values for the type of the part
+ */
+export function* bindPart(
+  syntax: Syntax,
+  text: string | null,
+  parameters: FilterParameters,
+  fields: readonly TypedField[],
+  label: string,
+  targetOf: (type: ValueType) => ValueType = (type) => type,
+): Steps<BoundExpression> {
+  const names = new Names(fields);
+  const binder = new Binder({ label, text }, names, parameters);
+  const node = yield* binder.assigned(syntax, targetOf);
+  return new BoundExpression(node, yield* effortOf(node), names);
+}
+
 export interface SqlConstant {
   readonly type: PlainType;
   /** A column of one value; null for NULL. */

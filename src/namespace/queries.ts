@@ -322,6 +322,36 @@ export interface LazyBlob {
   read(offset?: number, length?: number): Promise<Uint8Array>;
 }
 
+/** Request of `aggregateTable`. */
+export interface AggregateTableRequest extends VersionRequest {
+  /**
+   * Keys of the groups: paths of columns, expressions, or names of `values`. Rows with equal keys form a
+   * group; nulls are equal, and so are NaN. The result has a column for each key, under its text. Default: all
+   * rows form one group, even if there are none.
+   */
+  readonly groupBy?: readonly (string | FilterExpression)[] | undefined;
+  /** SQL expressions with aggregate functions, by the names of the resulting columns. */
+  readonly values: Readonly<Record<string, string | FilterExpression>>;
+  /** Selects the rows to aggregate: SQL text or an expression. Default: all rows. */
+  readonly filter?: string | FilterExpression | undefined;
+  /** Values of the parameters in the filter and in all expressions, written `$name`. */
+  readonly params?: FilterParameters | undefined;
+  /** Selects groups. May name keys, values, and further aggregate functions. Default: all groups. */
+  readonly having?: string | FilterExpression | undefined;
+  /** Columns of the result to sort by; the first has the highest priority. Default: no order. */
+  readonly orderBy?: readonly OrderByColumn[] | undefined;
+  /** Maximum number of groups, ≥ 1. Default: no limit. */
+  readonly limit?: number | undefined;
+  /** Number of groups to skip, ≥ 0. Default: 0. */
+  readonly offset?: number | undefined;
+  /** Maximum number of groups per batch. Default: 32,768. */
+  readonly batchSize?: number | undefined;
+  /** Shared memory bound. Default: groups take up to 384 MiB; more of them go through temporary files. */
+  readonly memory?: MemoryShare | undefined;
+  /** See {@link QueryTableRequest.useScalarIndex}. */
+  readonly useScalarIndex?: boolean | undefined;
+}
+
 /** Request of `countTableRows`. */
 export interface CountTableRowsRequest extends VersionRequest, WithProgress {
   /** Selects the rows to count: SQL text or an expression. Default: all rows. */

@@ -22,6 +22,7 @@ import { arrayElement } from "../functions/lists.js";
 import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
+import { printExpression } from "../parse/print.js";
 import type { ExpressionSource } from "../parse/problem.js";
 import type { Syntax, SyntaxOf } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
@@ -171,6 +172,11 @@ export class Binder {
           return yield* this.#bins(node, node.operands[0]);
         }
         return yield* called(this.#nodes, node, yield* this.#operandsOf(node));
+      case "aggregate":
+        throw this.#nodes.invalid(
+          node,
+          `${printExpression(node)} needs many rows; table.aggregate({ values: { name: ${JSON.stringify(printExpression(node))} } }) computes it`,
+        );
       case "subscript":
         return yield* this.#subscript(node);
       case "array":

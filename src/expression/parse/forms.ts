@@ -1,6 +1,7 @@
 /** Forms that begin with a word: CASE, CAST, and calls, some with words between the operands. */
 
 import type { Steps } from "../../async/eventLoop.js";
+import { AGGREGATES, parseAggregate } from "./aggregates.js";
 import type { Grammar } from "./grammar.js";
 import { numberLiteral, typeNameAt } from "./literals.js";
 import { COMPARE, LOOSEST } from "./operators.js";
@@ -41,6 +42,7 @@ export function* parseCast(grammar: Grammar, index: number, isTry: boolean): Ste
 export function* parseCall(grammar: Grammar, name: string, index: number): Steps<Syntax> {
   grammar.expectSymbol("(");
   grammar.refuseStatement();
+  if (AGGREGATES.has(name)) return yield* parseAggregate(grammar, name, index);
   const form = WORDED_FORMS.get(name);
   const [called, operands] = form === undefined ? [name, yield* operandsOf(grammar)] : yield* form(grammar);
   grammar.expectSymbol(")");

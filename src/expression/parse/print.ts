@@ -64,6 +64,12 @@ export function printExpression(node: Syntax): string {
     }
     case "call":
       return `${node.name}(${node.operands.map(printExpression).join(", ")})`;
+    case "aggregate": {
+      const distinct = node.isDistinct ? "DISTINCT " : "";
+      const operands = node.operands.length === 0 ? "*" : node.operands.map(printExpression).join(", ");
+      const filter = node.filter === null ? "" : ` FILTER (WHERE ${printExpression(node.filter)})`;
+      return `${node.name}(${distinct}${operands})${filter}`;
+    }
     case "subscript":
       return `${operand(node.operand)}[${printExpression(node.index)}]`;
     case "array":

@@ -77,6 +77,15 @@ export type SyntaxForm =
     }
   /** A call of a function, whose name is in lower case. */
   | { readonly kind: "call"; readonly name: string; readonly operands: readonly Syntax[] }
+  /** A call of an aggregate function, whose name is in lower case. `count(*)` has no operands. */
+  | {
+      readonly kind: "aggregate";
+      readonly name: string;
+      readonly operands: readonly Syntax[];
+      readonly isDistinct: boolean;
+      /** Condition of FILTER (WHERE …); null without one. */
+      readonly filter: Syntax | null;
+    }
   /** `a[1]`, or `a['b']`, which is a member of a struct. */
   | { readonly kind: "subscript"; readonly operand: Syntax; readonly index: Syntax }
   | { readonly kind: "array"; readonly items: readonly Syntax[] };

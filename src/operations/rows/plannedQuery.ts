@@ -2,9 +2,7 @@
 
 import { runAsync } from "../../async/eventLoop.js";
 import { lazyModule } from "../../async/lazy.js";
-import { InvalidInputError, PermissionDeniedError, UnsupportedError } from "../../errors.js";
-import { isUnwritable } from "../../io/disk/errno.js";
-import { TemporaryFile } from "../../io/temporaryFile.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { FoundRow, QueryTableRequest, Rerank } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import { ColumnReads } from "../../query/columns/columnReads.js";
@@ -20,17 +18,17 @@ import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { planOrder } from "../../query/order/order.js";
-import type { SpillFile } from "../../query/order/spill.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
 import type { RequestedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
-import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf, postfilterOf } from "../filter.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
+import { makeSpillFile } from "../spillFile.js";
 import { isFilteredFirst, readVectorSearch } from "./vectorRequest.js";
 
 /** A query that is ready to run. */
@@ -126,7 +124,7 @@ export async function planQuery(
     batchBytes,
     memory: request.memory,
     signal: request.signal,
-    makeFile: () => makeSpillFile(snapshot.table),
+    makeFile: () => makeSpillFile(snapshot.table, "orderBy", "a limit of up to 65,536 rows needs no file"),
   };
   const source = versionSource(snapshot);
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };
@@ -211,19 +209,5 @@ function called(rerank: (row: FoundRow) => unknown, row: FoundRow): unknown {
     return rerank({ ...row });
   } catch (cause) {
     throw new InvalidInputError(`rerank: failed: ${String((cause as Error)?.message ?? cause)}`, { cause });
-  }
-}
-
-/** Creates a file for sorting rows, in the table's directory. A cleanup removes it after a crash. */
-async function makeSpillFile({ disk, root }: TableAt<OperationContext>): Promise<SpillFile> {
-  try {
-    return await TemporaryFile.create(disk, root);
-  } catch (cause) {
-    if (!isUnwritable(cause)) throw cause;
-    throw new PermissionDeniedError(
-      "orderBy: there are too many rows to sort in memory, and the table's directory, which would hold " +
-        "them, is not writable; a limit of up to 65,536 rows needs no file",
-      { cause },
-    );
   }
 }

@@ -8,6 +8,7 @@ import { lazyModule } from "../../async/lazy.js";
 import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { RowForms } from "../../namespace/queries.js";
+import type { TableRequest } from "../../namespace/request.js";
 import { runQuery } from "../../query/run/runQuery.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { operationError } from "../failure.js";
@@ -15,26 +16,17 @@ import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 import { isInPlace } from "../snapshot.js";
 import { valueForms } from "./objectOptions.js";
-import { planQuery } from "./plannedQuery.js";
+import { type PlannedQuery, planQuery } from "./plannedQuery.js";
 
 const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
 
 export const queryTable: OperationBody<"queryTable"> = async (context, request, access) => {
   const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
-  /** Missing files of a removed version are not corruption. */
-  const whyUnreadable = async (error: unknown): Promise<unknown> => {
-    if (!(error instanceof CorruptFileError) || (await isInPlace(snapshot))) return error;
-    return new TableVersionNotFoundError(
-      `version ${snapshot.version} of table ${formatIdentifier(requireTableId(request.id))} was removed while it was read`,
-      { cause: error },
-    );
-  };
   async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
     try {
       yield* runQuery(source, plan, numbers, { ...options, readAhead });
     } catch (error) {
-      const reason = await whyUnreadable(error).catch((later: unknown) => later);
-      throw operationError(reason, "queryTable", request.signal);
+      throw operationError(await removedError(snapshot, request, error), "queryTable", request.signal);
     }
   }
   return {
@@ -43,6 +35,24 @@ export const queryTable: OperationBody<"queryTable"> = async (context, request, 
     ...rowForms(plan.projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open())),
   };
 };
+
+/** Returns the error of a reader. Missing files of a removed version are not corruption. */
+export async function removedError(
+  snapshot: PlannedQuery["snapshot"],
+  { id }: TableRequest,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof CorruptFileError)) return error;
+  try {
+    if (await isInPlace(snapshot)) return error;
+  } catch (reason) {
+    return reason;
+  }
+  return new TableVersionNotFoundError(
+    `version ${snapshot.version} of table ${formatIdentifier(requireTableId(id))} was removed while it was read`,
+    { cause: error },
+  );
+}
 
 /**
  * Returns the forms of a query's rows.

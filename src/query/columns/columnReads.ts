@@ -2,6 +2,7 @@
 
 import { typeInText } from "../../arrow/types/type.js";
 import { TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
+import { AGGREGATES } from "../../expression/parse/aggregates.js";
 import type { TypedField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
 import { nearestHint } from "../../nearestName.js";
@@ -99,9 +100,11 @@ export class ColumnReads {
         );
         // A name with an operator may be an expression, which belongs in `columnAliases`.
         const computed =
-          near === "" && /[()+*/]/.test(segment)
-            ? "; { columnAliases: { name: expression } } computes one"
-            : "";
+          near !== "" || !/[()+*/]/.test(segment)
+            ? ""
+            : AGGREGATES.has(segment.slice(0, segment.indexOf("(")).trim().toLowerCase())
+              ? "; table.aggregate({ values: { name: expression } }) computes one of many rows"
+              : "; { columnAliases: { name: expression } } computes one";
         throw new TableColumnNotFoundError(`column ${path} is not in the table's schema${near}${computed}`);
       }
       if (parent !== undefined && parent.type.kind !== "struct") {

@@ -203,6 +203,8 @@ const MEMBERS = {
     .describe("Pairs of the path of a column and an SQL expression"),
   values_sql: shape.stringMap.nullish().describe("SQL expressions by the paths of columns"),
   values: z.record(z.string(), z.unknown()).nullish().describe("Values by the names of columns"),
+  group_by: z.array(text.min(1)).nullish().describe("Keys of the groups: columns or SQL expressions"),
+  having: text.nullish().describe("SQL condition on groups"),
   on: z.array(text.min(1)).min(1).describe("Columns of the key"),
   query: z.object(query),
   materialize_deletions_threshold: z.number().min(0).max(1).nullish(),

@@ -110,6 +110,14 @@ export const ROUTES: readonly Route[] = [
     answer: shape.changeAnswer({ version: shape.version, num_deleted_rows: shape.count }),
   }),
   ofTable("queryTable", "query", "Read rows", { answer: "rows" }),
+  ofTable("aggregateTable", "aggregate", "Compute aggregate functions of groups of rows", {
+    members: {
+      values: z
+        .record(z.string(), z.string())
+        .describe("SQL expressions with aggregate functions, by the names of the resulting columns"),
+    },
+    answer: "rows",
+  }),
   ofTable("countTableRows", "count_rows", "Count rows", {
     methods: POST_OR_GET,
     answer: { bare: shape.count },

@@ -1,0 +1,118 @@
+/** AggregateTable: functions of groups of rows. This operation is not in the namespace spec. */
+
+import type { RecordBatch } from "apache-arrow";
+import { runAsync } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import { isExpression } from "../../expression/build.js";
+import type { ExpressionInput } from "../../expression/expression.js";
+import type { OrderByColumn } from "../../namespace/queries.js";
+import { shortly } from "../../optionMembers.js";
+import { type AggregatePlan, planAggregate } from "../../query/aggregate/aggregatePlan.js";
+import {
+  type AggregateQuery,
+  type AggregateQueryOptions,
+  aggregateBatches,
+  type ResultOrder,
+  resultOrder,
+} from "../../query/aggregate/aggregateQuery.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { versionSource } from "../../query/indexes/versionSource.js";
+import type { ReadAhead } from "../../rows/readAhead.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { operationError } from "../failure.js";
+import { filterOf, optionalFilter, parametersOf } from "../filter.js";
+import type { OperationBody } from "../operation.js";
+import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
+import { requireSnapshot } from "../snapshot.js";
+import { makeSpillFile } from "../spillFile.js";
+import { removedError, rowForms } from "./queryTable.js";
+
+export const aggregateTable: OperationBody<"aggregateTable"> = async (context, request, access) => {
+  const { signal, memory } = request;
+  const limit = optionalCount(request.limit, "limit", 1) ?? Number.POSITIVE_INFINITY;
+  const offset = optionalCount(request.offset, "offset") ?? 0;
+  const batchRows = optionalCount(request.batchSize, "batchSize", 1) ?? Number.POSITIVE_INFINITY;
+  const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
+  const aggregate = {
+    groupBy: readKeys(request.groupBy),
+    values: readValues(request.values),
+    having: optionalFilter(request.having, "having") ?? null,
+    parameters: parametersOf(request.params),
+  };
+  const snapshot = await requireSnapshot(context, request, access);
+  const { manifest } = snapshot.file;
+  const plan = await runAsync(planAggregate(aggregate, decodeSchema(manifest.fields, snapshot.path)), signal);
+  const query: AggregateQuery = {
+    fragments: manifest.fragments,
+    plan,
+    filter: isAbsent(request.filter)
+      ? null
+      : await filterOf(snapshot, request.filter, request.params, "filter", signal, useIndexes),
+    order: readOrder(request.orderBy, plan),
+    offset,
+    limit,
+  };
+  const source = versionSource(snapshot);
+  const numbers = new RowNumbers(source, manifest, snapshot.path);
+  const options: Omit<AggregateQueryOptions, "readAhead"> = {
+    batchRows,
+    memory,
+    signal,
+    makeFile: () => makeSpillFile(snapshot.table, "groupBy", "a filter gives fewer groups"),
+  };
+  async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
+    try {
+      yield* aggregateBatches(source, query, numbers, { ...options, readAhead });
+    } catch (error) {
+      throw operationError(await removedError(snapshot, request, error), "aggregateTable", signal);
+    }
+  }
+  return {
+    schema: plan.schema,
+    [Symbol.asyncIterator]: () => batches(context.streams.open()),
+    ...rowForms(plan.schema, () => batches(context.streams.open())),
+  };
+};
+
+function readKeys(groupBy: unknown): readonly ExpressionInput[] {
+  if (isAbsent(groupBy)) return [];
+  if (!Array.isArray(groupBy)) {
+    throw new InvalidInputError(`groupBy: must be a list, as in ["city"], not ${shortly(groupBy)}`);
+  }
+  return groupBy.map((key, index) => requireExpression(key, `groupBy[${index}]`));
+}
+
+function readValues(values: unknown): Readonly<Record<string, ExpressionInput>> {
+  if (typeof values !== "object" || values === null || Array.isArray(values) || isExpression(values)) {
+    throw new InvalidInputError(
+      `values: must be an object of expressions, as in { n: "count(*)" }, not ${shortly(values)}`,
+    );
+  }
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, requireExpression(value, `values.${name}`)]),
+  );
+}
+
+function requireExpression(value: unknown, label: string): ExpressionInput {
+  if (typeof value === "string" || isExpression(value)) return value;
+  throw new InvalidInputError(`${label}: must be a text or an expression, not ${shortly(value)}`);
+}
+
+function readOrder(orderBy: unknown, plan: AggregatePlan): readonly ResultOrder[] {
+  if (isAbsent(orderBy)) return [];
+  if (!Array.isArray(orderBy)) {
+    throw new InvalidInputError('orderBy: must be a list, as in [{ columnName: "n", ascending: false }]');
+  }
+  return orderBy.map((key: unknown, index) => {
+    const label = `orderBy[${index}]`;
+    if (typeof key !== "object" || key === null) {
+      throw new InvalidInputError(`${label}: must be an object, as in { columnName: "n", ascending: false }`);
+    }
+    const { columnName, ascending, nullsFirst } = key as OrderByColumn;
+    if (typeof columnName !== "string") throw new InvalidInputError(`${label}.columnName: must be a text`);
+    return resultOrder(plan, columnName, label, {
+      ascending: optionalBoolean(ascending, `${label}.ascending`) ?? true,
+      nullsFirst: optionalBoolean(nullsFirst, `${label}.nullsFirst`) ?? false,
+    });
+  });
+}

@@ -1,0 +1,232 @@
+/**
+ * Runs an aggregation. Rows pass once, batch by batch: each gets the number of its group, and each function
+ * has a state per group. If the groups take too much memory, no more groups are added: rows of other groups
+ * go to a file, in partitions, which are aggregated one after the other.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isSet, isValid } from "../../arrow/columns/validity.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
+import { NumberList } from "../../bytes/growing.js";
+import type { ValueType } from "../../expression/values/types.js";
+import type { MemoryShare } from "../../memory.js";
+import { columnsFrom, compute } from "../columns/computedColumns.js";
+import type { RowNumbers } from "../columns/systemColumns.js";
+import type { MakeSpillFile } from "../order/spill.js";
+import type { BatchRows } from "../scan/scan.js";
+import type { Accumulator } from "./accumulator.js";
+import type { AggregateCall, AggregatePlan } from "./aggregatePlan.js";
+import { DistinctRows } from "./distinctRows.js";
+import { Groups } from "./groups.js";
+import { MAX_DEPTH, Overflow } from "./overflow.js";
+import { MISSING } from "./wordTable.js";
+
+/** Bytes of groups and states from which on no more groups are added. */
+export const GROUP_BYTES = 384 * 2 ** 20;
+const MIN_GROUP_BYTES = 2 ** 20;
+/** Part of the spare memory that groups may take. */
+const GROUP_PART = 1 / 2;
+/** Groups of a batch of results. */
+const RESULT_ROWS = 2 ** 15;
+/** Name of this use of memory. */
+const GROUPS = "groups";
+
+export interface AggregateOptions {
+  readonly makeFile: MakeSpillFile;
+  readonly memory?: MemoryShare | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Bytes that groups may take. Default: {@link GROUP_BYTES}. */
+  readonly groupBytes?: number | undefined;
+}
+
+/**
+ * Yields one row per group: its keys, and the results of the calls.
+ * @param rows as the plan's projection reads them
+ */
+export async function* groupRows(
+  rows: AsyncIterable<BatchRows>,
+  plan: AggregatePlan,
+  numbers: RowNumbers,
+  options: AggregateOptions,
+): AsyncGenerator<BatchRows> {
+  const { memory } = options;
+  const spare = memory === undefined ? GROUP_BYTES : memory.spareBytes(GROUPS) * GROUP_PART;
+  const maxBytes = Math.min(options.groupBytes ?? GROUP_BYTES, Math.max(MIN_GROUP_BYTES, spare));
+  try {
+    yield* new Aggregation(plan, options, maxBytes).pass(operandRows(rows, plan, numbers, options.signal), 0);
+  } finally {
+    memory?.note(GROUPS, 0);
+  }
+}
+
+/** Yields the columns that an aggregation reads: the keys, and each call's operand and filter, if any. */
+async function* operandRows(
+  rows: AsyncIterable<BatchRows>,
+  { keys, calls }: AggregatePlan,
+  numbers: RowNumbers,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<BatchRows> {
+  const operands = calls.flatMap(({ operand, filter }) => [operand, filter]).filter((each) => each !== null);
+  for await (const { columns, rowCount } of rows) {
+    signal?.throwIfAborted();
+    const made: Column[] = [];
+    for (const [index, each] of [...keys, ...operands].entries()) {
+      const isColumn = each.expression.column !== null;
+      const [column] = isColumn
+        ? await columnsFrom(each.inputs, numbers, columns)
+        : [await compute(each, numbers, columns, rowCount, signal)];
+      // Keys look up each value of a dictionary once; functions read plain values.
+      made.push(index < keys.length ? column : plainColumn(column));
+    }
+    yield { columns: made, rowCount };
+  }
+}
+
+class Aggregation {
+  readonly #plan: AggregatePlan;
+  readonly #options: AggregateOptions;
+  readonly #maxBytes: number;
+  /** Group of each row if there are no keys. */
+  #zeros = new Uint32Array(0);
+
+  constructor(plan: AggregatePlan, options: AggregateOptions, maxBytes: number) {
+    this.#plan = plan;
+    this.#options = options;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Aggregates rows. @param depth number of partitions around these rows */
+  async *pass(rows: AsyncIterable<BatchRows>, depth: number): AsyncGenerator<BatchRows> {
+    const { signal } = this.#options;
+    const types = this.#plan.keys.map(({ expression }) => expression.type);
+    const overflow = new Overflow(types, depth, this.#spillOptions);
+    try {
+      yield* this.#inMemory(rows, types, depth, overflow);
+      for (const partition of overflow.partitions()) {
+        signal?.throwIfAborted();
+        yield* this.pass(partition, depth + 1);
+      }
+    } finally {
+      await overflow.discard();
+    }
+  }
+
+  get #spillOptions() {
+    const { makeFile, signal } = this.#options;
+    return { makeFile, signal, maxBytes: this.#maxBytes / 2 };
+  }
+
+  async *#inMemory(
+    rows: AsyncIterable<BatchRows>,
+    types: readonly ValueType[],
+    depth: number,
+    overflow: Overflow,
+  ): AsyncGenerator<BatchRows> {
+    const { signal, memory } = this.#options;
+    const groups = types.length === 0 ? null : new Groups(types);
+    const accumulators = this.#plan.calls.map((call) => this.#accumulatorOf(call));
+    const groupCount = () => groups?.count ?? 1;
+    let isFull = false;
+    try {
+      for (const each of accumulators) await runAsync(each.reserve(1), signal);
+      for await (const batch of rows) {
+        signal?.throwIfAborted();
+        const numbers =
+          groups === null
+            ? this.#zerosFor(batch.rowCount)
+            : await runAsync(
+                groups.groupsOf(batch.columns.slice(0, types.length), batch.rowCount, isFull),
+                signal,
+              );
+        const kept = isFull ? await withoutMissing(batch, numbers, overflow) : { ...batch, groups: numbers };
+        await this.#add(accumulators, kept, types.length, groupCount());
+        const byteLength = accumulators.reduce((sum, each) => sum + each.byteLength, groups?.byteLength ?? 0);
+        memory?.note(GROUPS, byteLength);
+        isFull ||= groups !== null && byteLength > this.#maxBytes && depth < MAX_DEPTH;
+      }
+      for (const each of accumulators) if (each.finish !== undefined) await runAsync(each.finish(), signal);
+      const keysOf = groups === null ? null : await runAsync(groups.reader(), signal);
+      for (let start = 0; start < groupCount(); start += RESULT_ROWS) {
+        signal?.throwIfAborted();
+        const end = Math.min(start + RESULT_ROWS, groupCount());
+        const columns = keysOf === null ? [] : keysOf(start, end);
+        for (const each of accumulators) columns.push(await runAsync(each.results(start, end), signal));
+        yield { columns, rowCount: end - start };
+        await yieldToEventLoop();
+      }
+    } finally {
+      for (const each of accumulators) await each.discard?.();
+    }
+  }
+
+  #accumulatorOf({ function: { make }, type, fraction, isDistinct }: AggregateCall): Accumulator {
+    const accumulator = make(type, fraction, this.#spillOptions);
+    return isDistinct ? new DistinctRows(accumulator, type, this.#spillOptions) : accumulator;
+  }
+
+  #zerosFor(rowCount: number): Uint32Array {
+    if (this.#zeros.length < rowCount) this.#zeros = new Uint32Array(rowCount);
+    return this.#zeros.subarray(0, rowCount);
+  }
+
+  /** Adds the rows of a batch to the states of their groups. */
+  async #add(
+    accumulators: readonly Accumulator[],
+    { columns, rowCount, groups }: GroupedBatch,
+    keyCount: number,
+    groupCount: number,
+  ): Promise<void> {
+    const { signal } = this.#options;
+    let next = keyCount;
+    for (const [index, { operand, filter }] of this.#plan.calls.entries()) {
+      const values = operand === null ? null : columns[next++];
+      const rows = filter === null ? null : rowsWhere(columns[next++], rowCount);
+      const accumulator = accumulators[index];
+      await runAsync(accumulator.reserve(groupCount), signal);
+      const added =
+        rows === null
+          ? accumulator.add(values, { groups, rowCount })
+          : accumulator.add(values && takeColumn(values, rows), {
+              groups: rows.map((row) => groups[row]),
+              rowCount: rows.length,
+            });
+      await runAsync(added, signal);
+      await yieldToEventLoop();
+    }
+  }
+}
+
+interface GroupedBatch extends BatchRows {
+  readonly groups: Uint32Array;
+}
+
+/** Moves the rows of new groups to a file, and returns the others. */
+async function withoutMissing(
+  { columns, rowCount }: BatchRows,
+  numbers: Uint32Array,
+  overflow: Overflow,
+): Promise<GroupedBatch> {
+  const missing = new NumberList();
+  const present = new NumberList();
+  for (let row = 0; row < rowCount; row++) (numbers[row] === MISSING ? missing : present).push(row);
+  if (missing.length === 0) return { columns, rowCount, groups: numbers };
+  await overflow.add(columns, missing.numbers);
+  const rows = present.numbers;
+  return {
+    columns: columns.map((column) => takeColumn(column, rows)),
+    rowCount: rows.length,
+    groups: rows.map((row) => numbers[row]),
+  };
+}
+
+/** Returns the rows in which a condition is true. */
+function rowsWhere(condition: Column, rowCount: number): Uint32Array {
+  const rows = new NumberList();
+  if (condition.kind !== "bits") return rows.numbers;
+  const { bits, bitOffset, validity } = condition;
+  const truth = { bytes: bits, bitOffset, nullCount: 0 };
+  for (let row = 0; row < rowCount; row++) if (isSet(truth, row) && isValid(validity, row)) rows.push(row);
+  return rows.numbers;
+}
