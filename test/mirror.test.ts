@@ -65,6 +65,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "operations/schema/": "interop/columns interop/backfill",
   "operations/version/": "operations/versionPages interop/versionRemoval",
   "platform/": "platform/portable",
+  "query/aggregate/": "query/aggregate/duckdb query/aggregate/spilled",
   "query/columns/": "interop/queries",
   "query/filter/": "query/filter/filter",
   "query/indexes/": "query/indexes/indexedRows",
