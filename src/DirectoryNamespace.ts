@@ -389,8 +389,8 @@ export class DirectoryNamespace implements AsyncDisposable {
    *     });
    *     for await (const { city, revenue } of totals.rows()) console.log(city, revenue);
    *
-   * @throws InvalidInputError for an expression that does not parse, a column that is neither a key nor part of
-   *   a function, or a sum that does not fit in its type; TableColumnNotFoundError
+   * @throws InvalidInputError for an expression that does not parse, for a column outside keys and functions,
+   *   and for a sum that does not fit in its type; TableColumnNotFoundError
    */
   aggregateTable(request: queries.AggregateTableRequest): Promise<queries.QueryResult> {
     return this.#run("aggregateTable", request);

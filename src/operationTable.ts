@@ -213,8 +213,8 @@ export const OPERATIONS = {
   ),
   aggregateTable: aggregating<queries.AggregateTableRequest, queries.QueryResult>()(
     {
-      ...values("branch version tag groupBy values filter params having limit offset batchSize memory"),
-      ...values("useScalarIndex"),
+      ...values("branch version asOf tag groupBy values filter predicate where params having"),
+      ...values("limit offset batchSize memory useScalarIndex"),
       orderBy: each<queries.OrderByColumn>(values("columnName ascending nullsFirst")),
     },
     { authorizedAs: "queryTable" },

@@ -326,14 +326,18 @@ export interface LazyBlob {
 export interface AggregateTableRequest extends VersionRequest {
   /**
    * Keys of the groups: paths of columns, expressions, or names of `values`. Rows with equal keys form a
-   * group; nulls are equal, and so are NaN. The result has a column for each key, under its text. Default: all
-   * rows form one group, even if there are none.
+   * group; nulls are equal, and so are NaN. The result has a column for each key, under its text. Default:
+   * all rows form one group, even if there are none.
    */
   readonly groupBy?: readonly (string | FilterExpression)[] | undefined;
   /** SQL expressions with aggregate functions, by the names of the resulting columns. */
   readonly values: Readonly<Record<string, string | FilterExpression>>;
-  /** Selects the rows to aggregate: SQL text or an expression. Default: all rows. */
-  readonly filter?: string | FilterExpression | undefined;
+  /** Selects the rows to aggregate. Default: all rows. */
+  readonly filter?: RowCondition | undefined;
+  /** Synonym of `filter`. */
+  readonly predicate?: RowCondition | undefined;
+  /** Synonym of `filter`. */
+  readonly where?: RowCondition | undefined;
   /** Values of the parameters in the filter and in all expressions, written `$name`. */
   readonly params?: FilterParameters | undefined;
   /** Selects groups. May name keys, values, and further aggregate functions. Default: all groups. */

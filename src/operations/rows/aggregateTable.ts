@@ -25,7 +25,7 @@ import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
-import { removedError, rowForms } from "./queryTable.js";
+import { removedError, rowForms } from "./resultForms.js";
 
 export const aggregateTable: OperationBody<"aggregateTable"> = async (context, request, access) => {
   const { signal, memory } = request;

@@ -54,7 +54,7 @@ export function nullsOfRows({ kind, validity }: Column, rowCount: number): Uint8
 }
 
 /** Returns the validity of results. @param seen 0 for groups whose result is null */
-export function validityOf(seen: ArrayLike<number>, start: number, end: number) {
+export function resultValidity(seen: ArrayLike<number>, start: number, end: number) {
   const bits = new Uint8Array((end - start + 7) >>> 3);
   for (let group = start; group < end; group++) {
     if (seen[group] > 0) bits[(group - start) >>> 3] |= 1 << ((group - start) & 7);

@@ -39,7 +39,7 @@ export interface AggregateCall {
   /** Null for `count(*)`. */
   readonly operand: Computation | null;
   readonly type: ValueType;
-  /** Of a quantile. */
+  /** Fraction of a quantile. */
   readonly fraction: number;
   readonly isDistinct: boolean;
   /** Selects rows; null for all. */
@@ -58,7 +58,7 @@ export interface AggregatePlan {
   readonly schema: Schema;
 }
 
-/** What a request says about groups. */
+/** Keys of groups, and the expressions over them. */
 export interface AggregateRequest {
   readonly groupBy: readonly ExpressionInput[];
   readonly values: Readonly<Record<string, ExpressionInput>>;
@@ -136,7 +136,7 @@ export function* planAggregate(
   };
 }
 
-/** What expressions of rows are bound to. */
+/** Columns and parameters that expressions of rows are bound to. */
 interface Binding {
   readonly reads: ColumnReads;
   readonly columns: readonly TypedField[];

@@ -23,7 +23,7 @@ import { isSortable, type KeyOrder } from "../order/sortKeys.js";
 import { SORT_BYTES, sortRows } from "../order/sortRows.js";
 import { TopRows } from "../order/topRows.js";
 import { type BatchRows, scanColumns } from "../scan/scan.js";
-import { type AggregateOptions, groupRows } from "./aggregatedRows.js";
+import { type AggregateOptions, aggregatedRows } from "./aggregatedRows.js";
 import type { AggregatePlan } from "./aggregatePlan.js";
 
 /** Maximum number of first rows that stay in memory while the others pass. */
@@ -117,7 +117,7 @@ async function* groupsOf(
     yield { columns: plan.calls.map(() => column), rowCount: 1 };
     return;
   }
-  yield* groupRows(inputRows(source, query, numbers, options), plan, numbers, options);
+  yield* aggregatedRows(inputRows(source, query, numbers, options), plan, numbers, options);
 }
 
 /** True if the counts of rows are all that is asked for: the manifest or an index may know them. */

@@ -1,7 +1,8 @@
 /**
- * Takes expressions with aggregate functions apart. What is computed of the rows of a group becomes a name,
- * so that the rest is an expression over one row per group: `sum(price) / count(*) + tax`, grouped by `tax`,
- * becomes an expression over the columns 1, 2 and 0 of the groups: keys come first.
+ * Takes expressions with aggregate functions apart. Keys and aggregates become names of columns, which have
+ * one value per group. The rest is an expression over these columns. Keys come first: grouped by `tax`,
+ *
+ *     sum(price) / count(*) + tax     becomes     "1" / "2" + "0"
  */
 
 import { InvalidInputError } from "../../errors.js";

@@ -24,7 +24,7 @@ import { MAX_DEPTH, Overflow } from "./overflow.js";
 import { MISSING } from "./wordTable.js";
 
 /** Bytes of groups and states from which on no more groups are added. */
-export const GROUP_BYTES = 384 * 2 ** 20;
+const GROUP_BYTES = 384 * 2 ** 20;
 const MIN_GROUP_BYTES = 2 ** 20;
 /** Part of the spare memory that groups may take. */
 const GROUP_PART = 1 / 2;
@@ -37,7 +37,7 @@ export interface AggregateOptions {
   readonly makeFile: MakeSpillFile;
   readonly memory?: MemoryShare | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Bytes that groups may take. Default: {@link GROUP_BYTES}. */
+  /** Bytes that groups may take. Default: 384 MiB. */
   readonly groupBytes?: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface AggregateOptions {
  * Yields one row per group: its keys, and the results of the calls.
  * @param rows as the plan's projection reads them
  */
-export async function* groupRows(
+export async function* aggregatedRows(
   rows: AsyncIterable<BatchRows>,
   plan: AggregatePlan,
   numbers: RowNumbers,

@@ -3,7 +3,7 @@
  * standard error is 1.6 %. A group with few values has entries in a common table instead:
  *
  *     hash 1, lowest 12 bits     number of the register
- *     hash 2                     rank: 1 + the number of zero bits at its beginning; a register keeps the most
+ *     hash 2                     rank: 1 + the number of its leading zero bits; a register keeps the greatest
  *
  * The estimate is that of Ertl ("New cardinality estimation algorithms for HyperLogLog sketches", 2017).
  */
@@ -129,8 +129,8 @@ export class ApproximateCount implements Accumulator {
     for (let group = 0; group < this.#groupCount; group++) {
       counts.fill(0);
       const set = this.#registersOf[group];
-      for (let place = starts[group]; place < starts[group + 1]; place++) {
-        const entry = order[place];
+      for (let index = starts[group]; index < starts[group + 1]; index++) {
+        const entry = order[index];
         if (set === 0) counts[this.#ranks[entry]]++;
         else this.#raise((set - 1) * REGISTERS + registers[entry], this.#ranks[entry]);
       }

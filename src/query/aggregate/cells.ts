@@ -76,10 +76,10 @@ class NumberCells implements Cells {
 
   compare(row: number, group: number): number {
     const value = this.#lane[row];
-    const other = this.#values[group];
-    if (value < other) return -1;
-    if (value > other) return 1;
-    return Number(Number.isNaN(value)) - Number(Number.isNaN(other));
+    const kept = this.#values[group];
+    if (value < kept) return -1;
+    if (value > kept) return 1;
+    return Number(Number.isNaN(value)) - Number(Number.isNaN(kept));
   }
 
   column(start: number, end: number): Column {
@@ -139,8 +139,8 @@ class WideCells implements Cells {
 
   compare(row: number, group: number): number {
     const high = this.#lane[2 * row + 1] ^ this.#flip;
-    const otherHigh = this.#high[group] ^ this.#flip;
-    if (high !== otherHigh) return high < otherHigh ? -1 : 1;
+    const keptHigh = this.#high[group] ^ this.#flip;
+    if (high !== keptHigh) return high < keptHigh ? -1 : 1;
     return (this.#lane[2 * row] >>> 0) - this.#low[group];
   }
 

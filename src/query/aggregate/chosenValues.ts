@@ -4,7 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { nullsOf } from "../../expression/values/scalars.js";
 import type { ValueType } from "../../expression/values/types.js";
-import { type Accumulator, type GroupedRows, nullsOfRows, roomFor, validityOf } from "./accumulator.js";
+import { type Accumulator, type GroupedRows, nullsOfRows, resultValidity, roomFor } from "./accumulator.js";
 import { type Cells, cellsOf } from "./cells.js";
 
 /** `any` is the first value that is not null; `first` and `last` may be null. */
@@ -85,10 +85,12 @@ export class ChosenValues implements Accumulator {
     }
   }
 
-  // biome-ignore lint/correctness/useYield: the others take steps
   *results(start: number, end: number): Steps<Column> {
     if (this.#type.kind === "null") return nullsOf(this.#type, end - start);
     const hasValue = this.#states.slice(start, end).map((state) => (state === VALUE ? 1 : 0));
-    return { ...this.#cells.column(start, end), validity: validityOf(hasValue, 0, end - start) } as Column;
+    return {
+      ...this.#cells.column(start, end),
+      validity: resultValidity(hasValue, 0, end - start),
+    } as Column;
   }
 }

@@ -105,7 +105,7 @@ export class DistinctValues {
     if (this.#nullNumber === NOWHERE && !isFrozen) this.#nullNumber = this.count;
   }
 
-  /** Looks up each value of a dictionary once, when a row has it. The batches of a page share a dictionary. */
+  /** Looks up a value of a dictionary when a row has it. The batches of a page share a dictionary. */
   *#ofDictionary(column: DictionaryColumn, isFrozen: boolean): Steps<Uint32Array> {
     const { dictionary, validity, length } = column;
     const indices = readIndices(column);
@@ -117,8 +117,8 @@ export class DistinctValues {
     const isNull = (row: number) => validity !== null && !isSet(validity, row);
     const entries = newEntries(indices, numbers, isNull);
     if (entries.length > 0) {
-      const found = yield* this.numbersOf(takeColumn(dictionary, entries), entries.length, isFrozen);
-      for (let index = 0; index < entries.length; index++) numbers[entries[index]] = found[index];
+      const ofEntries = yield* this.numbersOf(takeColumn(dictionary, entries), entries.length, isFrozen);
+      for (let index = 0; index < entries.length; index++) numbers[entries[index]] = ofEntries[index];
     }
     const nullNumber = this.#nullNumber === NOWHERE ? MISSING : this.#nullNumber;
     for (let row = 0; row < length; row++) {

@@ -11,7 +11,7 @@ import { type KeyWords, MISSING, WordTable } from "./wordTable.js";
 
 export class Groups {
   readonly #values: readonly DistinctValues[];
-  /** Pair `i` joins the keys up to `i` with key `i + 1`; the last one numbers the groups. None for one key. */
+  /** Table `i` numbers the pairs of keys up to `i` with key `i + 1`. The last one numbers the groups. */
   readonly #pairs: readonly WordTable[];
 
   constructor(types: readonly ValueType[]) {

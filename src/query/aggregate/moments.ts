@@ -5,7 +5,7 @@ import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { numbersOf } from "../../expression/values/operands.js";
 import { FLOAT64 } from "../../expression/values/types.js";
-import { type Accumulator, type GroupedRows, nullsOfRows, roomFor, validityOf } from "./accumulator.js";
+import { type Accumulator, type GroupedRows, nullsOfRows, resultValidity, roomFor } from "./accumulator.js";
 
 export interface MomentForm {
   /** True for the standard deviation, false for the variance. */
@@ -64,6 +64,6 @@ export class Moments implements Accumulator {
       const variance = this.#squares[group] / degrees[index];
       results[index] = isRoot ? Math.sqrt(variance) : variance;
     }
-    return { ...numbersColumn(results), validity: validityOf(degrees, 0, degrees.length) };
+    return { ...numbersColumn(results), validity: resultValidity(degrees, 0, degrees.length) };
   }
 }

@@ -8,7 +8,7 @@ import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { numbersOf } from "../../expression/values/operands.js";
 import { FLOAT64 } from "../../expression/values/types.js";
-import { type Accumulator, type GroupedRows, nullsOfRows, roomFor, validityOf } from "./accumulator.js";
+import { type Accumulator, type GroupedRows, nullsOfRows, resultValidity, roomFor } from "./accumulator.js";
 import { entriesByGroup } from "./byGroup.js";
 import { between, rankOf, type SortedValues } from "./sortedValues.js";
 
@@ -93,7 +93,7 @@ export class Quantiles implements Accumulator {
   // biome-ignore lint/correctness/useYield: the others take steps
   *results(start: number, end: number): Steps<Column> {
     const results = (this.#results ?? new Float64Array(end)).slice(start, end);
-    return { ...numbersColumn(results), validity: validityOf(this.#isThere, start, end) };
+    return { ...numbersColumn(results), validity: resultValidity(this.#isThere, start, end) };
   }
 
   discard(): Promise<void> {

@@ -9,7 +9,7 @@ import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { numbersOf, wordLane } from "../../expression/values/operands.js";
 import { byteWidthOf, FLOAT64, INT32, typeName, type ValueType } from "../../expression/values/types.js";
-import { type Accumulator, type GroupedRows, nullsOfRows, roomFor, validityOf } from "./accumulator.js";
+import { type Accumulator, type GroupedRows, nullsOfRows, resultValidity, roomFor } from "./accumulator.js";
 
 const LIMB = 2 ** 32;
 /** A limb below this size takes another 2^32 without losing a digit. */
@@ -93,7 +93,7 @@ export class FloatSum implements Accumulator {
     const results = this.#sums.slice(start, end);
     if (this.#isMean)
       for (let index = 0; index < results.length; index++) results[index] /= this.#counts[start + index];
-    return { ...numbersColumn(results), validity: validityOf(this.#counts, start, end) };
+    return { ...numbersColumn(results), validity: resultValidity(this.#counts, start, end) };
   }
 }
 
@@ -178,7 +178,7 @@ export class ExactSum implements Accumulator {
 
   // biome-ignore lint/correctness/useYield: the others take steps
   *results(start: number, end: number): Steps<Column> {
-    const validity = validityOf(this.#counts, start, end);
+    const validity = resultValidity(this.#counts, start, end);
     if (this.#type === null) {
       const means = new Float64Array(end - start);
       for (let group = start; group < end; group++) {

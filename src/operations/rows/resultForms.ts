@@ -1,0 +1,95 @@
+/** Forms in which callers read the rows of a result, and the errors of reading them. */
+
+import type { RecordBatch, Schema, Table } from "apache-arrow";
+import { toTable } from "../../arrow/exchange/batch.js";
+import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
+import type { ValueForms } from "../../arrow/objects/valueForms.js";
+import { lazyModule } from "../../async/lazy.js";
+import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { RowForms } from "../../namespace/queries.js";
+import type { TableRequest } from "../../namespace/request.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { OperationContext } from "../context.js";
+import { requireTableId } from "../request.js";
+import { isInPlace } from "../snapshot.js";
+import { valueForms } from "./objectOptions.js";
+
+const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
+
+/** Returns the error of a reader. Missing files of a removed version are not corruption. */
+export async function removedError(
+  snapshot: OpenVersion<OperationContext>,
+  { id }: TableRequest,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof CorruptFileError)) return error;
+  try {
+    if (await isInPlace(snapshot)) return error;
+  } catch (reason) {
+    return reason;
+  }
+  return new TableVersionNotFoundError(
+    `version ${snapshot.version} of table ${formatIdentifier(requireTableId(id))} was removed while it was read`,
+    { cause: error },
+  );
+}
+
+/**
+ * Returns the forms of a query's rows.
+ * @param batches runs the query; `isKept` is true if all rows will be in memory together
+ */
+export function rowForms(
+  schema: Schema,
+  batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
+): RowForms {
+  async function* slices(forms: ValueForms): AsyncGenerator<Record<string, unknown>[], void, undefined> {
+    for await (const batch of batches(false)) yield* objectsOfBatch(batch, forms);
+  }
+  return {
+    async toArrow(): Promise<Table> {
+      const batchList: RecordBatch[] = [];
+      for await (const batch of batches(true)) batchList.push(batch);
+      return toTable(schema, batchList);
+    },
+    async toArray(options) {
+      const forms = valueForms("toArray", options);
+      const all: Record<string, unknown>[] = [];
+      // No spread: a slice may have more rows than a call may have arguments.
+      for await (const slice of slices(forms)) for (const row of slice) all.push(row);
+      return all;
+    },
+    rows(options) {
+      const forms = valueForms("rows", options);
+      return {
+        async *[Symbol.asyncIterator]() {
+          for await (const slice of slices(forms)) yield* slice;
+        },
+      };
+    },
+    toIPC: async () => (await ipcOutput.get()).ipcBytes(schema, batches(false)),
+    toIPCStream() {
+      const pieces = ipcPieces(schema, batches(false));
+      return new ReadableStream<Uint8Array>(
+        {
+          async pull(controller) {
+            const { done, value } = await pieces.next();
+            if (done === true) controller.close();
+            else controller.enqueue(value);
+          },
+          async cancel() {
+            await pieces.return(undefined);
+          },
+        },
+        { highWaterMark: 0 },
+      );
+    },
+  };
+}
+
+async function* ipcPieces(
+  schema: Schema,
+  batches: AsyncGenerator<RecordBatch, void, undefined>,
+): AsyncGenerator<Uint8Array, undefined> {
+  yield* (await ipcOutput.get()).encodeIpc(schema, batches, true);
+}
