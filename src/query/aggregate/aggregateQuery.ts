@@ -14,7 +14,7 @@ import { withoutDictionaries } from "../../expression/values/valueField.js";
 import type { DataFragment } from "../../format/table.js";
 import { nearestHint } from "../../nearestName.js";
 import type { ReadAhead } from "../../rows/readAhead.js";
-import { liveRowCount } from "../../table/fragments/statistics.js";
+import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import { countFiltered, expressionRows, type Filter } from "../filter/filter.js";
