@@ -30,6 +30,9 @@ export type RowsInput =
   | Iterable<RowObject>
   | AsyncIterable<RowObject>
   | ReadableStream<RowObject>
+  /** Plain objects in arrays, such as the pages of a cursor. Memory holds one array at a time. */
+  | AsyncIterable<readonly RowObject[]>
+  | ReadableStream<readonly RowObject[]>
   | Table
   | RecordBatch
   | Iterable<RecordBatch>

@@ -9,16 +9,18 @@ import { Limit } from "../async/parallel.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import type { QueryResult } from "../namespace/queries.js";
 import type { Principal } from "../namespace/request.js";
+import type { RowsInput } from "../namespace/rows.js";
 import { Authenticator, type AuthOptions } from "./auth/auth.js";
 import type { Dialect } from "./dialects/dialect.js";
 import { Admission, type Ticket } from "./http/admission.js";
-import { readJson, readPieces, refuseMediaType } from "./http/body.js";
+import { mediaTypeOf, readJson, readPieces, refuseMediaType } from "./http/body.js";
 import type { BudgetShare, MemoryBudget } from "./http/budget.js";
+import { readJsonRows } from "./http/jsonRows.js";
 import type { Origins } from "./http/origins.js";
 import { answerBudget, bodyBudget, engineBounds, jsonBounds, type RestLimits, rowBounds } from "./limits.js";
 import { type StorageOptionsHook, withStorageOptions } from "./storageOptions.js";
-import { jsonAnswer, rowsAnswer } from "./wire/answer.js";
-import { ARROW_FILE, ARROW_STREAM } from "./wire/negotiation.js";
+import { jsonAnswer, type RowsWish, rowsAnswer } from "./wire/answer.js";
+import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./wire/negotiation.js";
 import { openApiDocument } from "./wire/openapi.js";
 import { Refusal, refusalIn } from "./wire/problem.js";
 import { callerIdentity, engineRequest } from "./wire/request.js";
@@ -28,7 +30,9 @@ import { ROUTES } from "./wire/routes.js";
 import { refuseUnknownParameters } from "./wire/unknownMembers.js";
 import { toWire } from "./wire/wireNames.js";
 
-const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
+/** Media types of rows as one object a line. The first one is the documented one. */
+const LINE_TYPES = [JSON_LINES, "application/ndjson", "application/jsonl"];
+const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream", JSON_TYPE, ...LINE_TYPES];
 const OPENAPI_PATH = "/openapi.json";
 /** Maximum number of queries without credentials that start at a time, so that others find the thread. */
 const MAX_STRANGERS_STARTING = 4;
@@ -138,7 +142,7 @@ export class Responder {
     const answerMemory = this.#answers.open(signal, staysUnauthenticated);
     call.memory.push(answerMemory);
     if (takesRows) refuseMediaType(request, ROW_TYPES);
-    const engineCall = engineRequest({
+    const { nonFinite = "null", ...engineCall } = engineRequest({
       route,
       parameters,
       method,
@@ -159,7 +163,7 @@ export class Responder {
           ...engineBounds(route, limits),
           ...(takesRows ? { memory: bodyMemory } : route.answer === "rows" ? { memory: answerMemory } : {}),
         },
-        data: takesRows ? readPieces(request, rowBounds(limits, signal)) : undefined,
+        data: takesRows ? rowsOf(request, limits, signal, bodyMemory) : undefined,
       });
       const { storageOptions } = this.#options;
       const performedCall = {
@@ -173,7 +177,15 @@ export class Responder {
         storageOptions === undefined || !dialect.opensFiles
           ? performed
           : await withStorageOptions(storageOptions, performedCall, performed);
-      const response = await answer(request, route.status, dialect.answerOf(route), result, answerMemory);
+      const form = dialect.answerOf(route);
+      const wish: RowsWish = {
+        takesJson: dialect.takesJsonRows(request.headers),
+        nonFinite: nonFinite as RowsWish["nonFinite"],
+      };
+      const response =
+        form === "rows"
+          ? await rowsAnswer(request, result as QueryResult, wish)
+          : answer(request, route.status, form, result, answerMemory);
       // The host's additions are for this caller alone.
       if (result !== performed) response.headers.set("cache-control", "no-store");
       return response;
@@ -231,15 +243,28 @@ const isUnread = (error: unknown): boolean => {
   return status === 413 || status === 408 || status === 503;
 };
 
+/** Returns the rows of a body: bytes of Arrow, or groups of objects. */
+function rowsOf(
+  request: Request,
+  limits: Required<RestLimits>,
+  signal: AbortSignal,
+  memory: BudgetShare,
+): RowsInput {
+  const pieces = readPieces(request, rowBounds(limits, signal));
+  const mediaType = mediaTypeOf(request);
+  const isLines = LINE_TYPES.includes(mediaType);
+  if (!isLines && mediaType !== JSON_TYPE) return pieces;
+  return readJsonRows(pieces, { isLines, maxRowBytes: limits.maxJsonBytes, memory });
+}
+
 function answer(
   request: Request,
   status: number,
-  form: Route["answer"],
+  form: Exclude<Route["answer"], "rows">,
   result: unknown,
   memory: BudgetShare,
-): Response | Promise<Response> {
+): Response {
   if (form === "nothing") return new Response(null, { status, headers: { "content-length": "0" } });
-  if (form === "rows") return rowsAnswer(request, result as QueryResult);
   if ("bare" in form) return jsonAnswer(request, result, status, { memory });
 
   if ("member" in form) {

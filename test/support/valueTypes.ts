@@ -151,7 +151,7 @@ export const VALUE_TYPES: Readonly<Record<string, TypedValue>> = {
   list: {
     type: listOf(new arrow.Int64()),
     value: fc.array(fc.option(long), { maxLength: 4 }),
-    json: (value: (bigint | null)[]) => value.map((item) => item && digits(item)),
+    json: (value: (bigint | null)[]) => value.map((item) => (item === null ? null : digits(item))),
   },
   struct: {
     type: structType,

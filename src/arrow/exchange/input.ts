@@ -15,7 +15,13 @@ import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { Column, Layout } from "../columns/column.js";
 import { nullColumn } from "../columns/nullColumn.js";
-import { noObjects, type ObjectBatches, type ObjectTypes, openObjects } from "../objects/objectBatches.js";
+import {
+  noObjects,
+  type ObjectBatches,
+  type ObjectTypes,
+  openObjects,
+  requireSchema,
+} from "../objects/objectBatches.js";
 import { binaryOf, isRecord } from "../objects/valueKinds.js";
 import { adoptSchema, type ForeignSchema } from "../types/foreignTypes.js";
 import { layoutOf } from "../types/layouts.js";
@@ -135,9 +141,7 @@ async function openRows(
   if (first.done === true) {
     // Anything except an array may be an empty stream of bytes.
     const ofTable = Array.isArray(data) ? await types.tableSchema?.() : null;
-    const schema = types.schema ?? ofTable ?? null;
-    if (schema !== null) return { isObjects: true, ...noObjects(schema) };
-    throw new InvalidInputError("there are no rows, and no schema: the input is empty");
+    return { isObjects: true, ...noObjects(requireSchema(types.schema ?? ofTable ?? null)) };
   }
   if (binaryOf(first.value) !== null) {
     return openIpcStream(byteIterator(first.value, source), maxBatchBytes, memory);
@@ -145,9 +149,11 @@ async function openRows(
   if (isBatch(first.value) || isTable(first.value)) {
     return { schema: first.value.schema, batches: batchIterator(first.value, source) };
   }
-  if (isRecord(first.value)) {
+  const isGroups = Array.isArray(first.value) && !Array.isArray(data);
+  if (isRecord(first.value) || isGroups) {
     const all = Array.isArray(data) ? data : null;
-    return { isObjects: true, ...(await openObjects(first.value, () => source.next(), all, types)) };
+    const rows = { first: first.value, next: () => source.next(), all, isGroups };
+    return { isObjects: true, ...(await openObjects(rows, types)) };
   }
   throw new InvalidInputError(
     `rows must come as objects, as record batches or as bytes of an Arrow IPC stream, not as ${describe(first.value)}`,

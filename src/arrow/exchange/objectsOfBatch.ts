@@ -4,6 +4,7 @@ import type { Field, RecordBatch } from "apache-arrow";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Column } from "../columns/column.js";
+import { valueBytes } from "../columns/columnBytes.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
 import { decodeValues, makeObjects } from "../objects/decodeValues.js";
 import type { ValueForms } from "../objects/valueForms.js";
@@ -15,18 +16,24 @@ const MADE_VALUES = 16_384;
 
 /**
  * Yields the rows of a batch in groups.
+ * @param maxBytes approximate maximum of the values' bytes in a group of several rows
  * @throws InvalidInputError naming the column, for a value that the wanted form cannot hold
  */
 export async function* objectsOfBatch(
   batch: RecordBatch,
   forms: ValueForms,
+  maxBytes = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Record<string, unknown>[]> {
   const { fields } = batch.schema;
   const names = fields.map(({ name }) => name);
   const columns = fields.map(({ type, name }, index) =>
     columnFromData(batch.data.children[index] as unknown as ForeignData, layoutOf(type, name)),
   );
-  const rows = Math.max(1, Math.floor(MADE_VALUES / Math.max(1, fields.length)));
+  const rowBytes = valueBytes(columns) / Math.max(1, batch.numRows);
+  const rows = Math.max(
+    1,
+    Math.floor(Math.min(MADE_VALUES / Math.max(1, fields.length), maxBytes / Math.max(1, rowBytes))),
+  );
   for (let start = 0; start < batch.numRows; start += rows) {
     await yieldToEventLoop();
     const count = Math.min(rows, batch.numRows - start);

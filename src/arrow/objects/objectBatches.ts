@@ -32,8 +32,17 @@ export interface ObjectTypes {
   tableSchema?(): Schema | null | Promise<Schema | null>;
 }
 
-/** Source of rows, one at a time. */
-export type NextRow = () => Promise<IteratorResult<unknown>>;
+/** Source of rows. */
+interface RowSource {
+  /** The first row, or the first group. */
+  readonly first: unknown;
+  /** Returns the next row, or the next group. */
+  next(): Promise<IteratorResult<unknown>>;
+  /** The rows, if they are an array. */
+  readonly all: readonly unknown[] | null;
+  /** True if rows come in arrays. Each is in memory as a whole. */
+  readonly isGroups: boolean;
+}
 
 export interface ObjectBatches {
   readonly schema: Schema;
@@ -44,19 +53,14 @@ export interface ObjectBatches {
  * Opens rows of objects. An iterable has the columns that its first {@link BATCH_ROWS} rows name; an array
  * has those that any row names. Without a schema, the same rows determine the types. While a column has only
  * nulls, more rows of an iterable are read, up to {@link MAX_HEAD_ROWS}.
- * @param next returns the rows after the first
- * @param all the rows, if they are an array
  * @throws InvalidInputError, TableSchemaValidationError naming row and column
  */
-export async function openObjects(
-  first: unknown,
-  next: NextRow,
-  all: readonly unknown[] | null,
-  types: ObjectTypes,
-): Promise<ObjectBatches> {
-  const rows = new ObjectRows([first], next);
+export async function openObjects(source: RowSource, types: ObjectTypes): Promise<ObjectBatches> {
+  const { all } = source;
+  const rows = new ObjectRows(source);
   const head = await rows.take();
   const ofTable = types.schema === undefined ? ((await types.tableSchema?.()) ?? null) : null;
+  if (head.length === 0) return noObjects(requireSchema(types.schema ?? ofTable));
   const schema = types.schema ?? (await schemaOfRows(head, rows, all, ofTable));
   if (schema.fields.length === 0) throw new InvalidInputError("the rows have no members: there is no column");
   const isKnown = types.schema !== undefined || all !== null || rows.isAtEnd;
@@ -113,9 +117,16 @@ function bytesOfValue(value: unknown, depth: number): number {
   return items.reduce<number>((sum, item) => sum + bytesOfValue(item, depth + 1), 32);
 }
 
+/** @throws InvalidInputError if nothing tells the columns of input without rows */
+export function requireSchema(schema: Schema | null): Schema {
+  if (schema !== null) return schema;
+  throw new InvalidInputError("there are no rows, and no schema: the input is empty");
+}
+
 /** Returns input without rows, with the columns of the schema. */
 export function noObjects(schema: Schema): ObjectBatches {
-  const rows = new ObjectRows([], async () => ({ done: true, value: undefined }));
+  const next = async () => ({ done: true, value: undefined }) as const;
+  const rows = new ObjectRows({ first: [], next, all: null, isGroups: true });
   return { schema, batches: encodeRows(schema, [], rows, null) };
 }
 
@@ -173,31 +184,44 @@ function hasNamedZone(type: DataType): boolean {
 }
 
 class ObjectRows {
-  readonly #next: NextRow;
-  #first: readonly unknown[];
+  readonly #source: RowSource;
+  /** Rows or groups that were read ahead. */
+  #ahead: readonly unknown[];
   #count = 0;
   isAtEnd = false;
 
-  constructor(first: readonly unknown[], next: NextRow) {
-    this.#first = first;
-    this.#next = next;
+  constructor(source: RowSource) {
+    this.#source = source;
+    this.#ahead = [source.first];
   }
 
-  /** Returns the next rows; none at the end. */
+  /** Returns the next rows: a group that has any, or enough for a batch; none at the end. */
   async take(): Promise<object[]> {
+    const { isGroups } = this.#source;
     const rows: object[] = [];
-    for (const row of this.#first) rows.push(requireRow(row, this.#count++));
-    this.#first = [];
-    while (rows.length < BATCH_ROWS) {
+    while (isGroups ? rows.length === 0 : rows.length < BATCH_ROWS) {
       const { done, value } = await this.#next();
       if (done === true) {
         this.isAtEnd = true;
         break;
       }
-      rows.push(requireRow(value, this.#count++));
+      if (!isGroups) rows.push(requireRow(value, this.#count++));
+      else for (const row of requireGroup(value, this.#count)) rows.push(requireRow(row, this.#count++));
     }
     return rows;
   }
+
+  async #next(): Promise<IteratorResult<unknown>> {
+    if (this.#ahead.length === 0) return this.#source.next();
+    const [value] = this.#ahead;
+    this.#ahead = [];
+    return { value };
+  }
+}
+
+function requireGroup(group: unknown, firstRow: number): readonly unknown[] {
+  if (Array.isArray(group)) return group;
+  throw new InvalidInputError(`row ${firstRow}: ${describeValue(group)} where an array of rows is wanted`);
 }
 
 function* checkedRows(rows: readonly unknown[]): Generator<object, void> {

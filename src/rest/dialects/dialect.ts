@@ -30,6 +30,8 @@ export interface Dialect {
   readonly pathsAreForms: boolean;
   /** True if clients open the files of tables themselves and need storage options. */
   readonly opensFiles: boolean;
+  /** True if clients that accept `application/json` want rows as JSON. */
+  takesJsonRows(headers: Headers): boolean;
   /** Returns the JSON body in the interface's form. */
   readBody(route: Route, json: unknown): unknown;
   /** Makes the call and returns the engine's answer. */
@@ -75,11 +77,19 @@ function shown(job: Job, roots: readonly string[]): Job {
   return { ...job, error: { ...error, message: failureText(error.type as ErrorType, error.message, roots) } };
 }
 
+/** Name of clients that were generated from the namespace spec. */
+const GENERATED_AGENT = /^OpenAPI-Generator\//i;
+
+/** True for a generated client. The one in Python accepts only `application/json` and reads rows as Arrow. */
+export const isGenerated = (headers: Headers): boolean =>
+  GENERATED_AGENT.test(headers.get("user-agent") ?? "");
+
 /** The dialect of the interface document. */
 export const INTERFACE_DIALECT: Dialect = {
   routes: ROUTES,
   pathsAreForms: false,
   opensFiles: true,
+  takesJsonRows: (headers) => !isGenerated(headers),
   readBody: (_route, json) => json,
   perform: callEngine,
   answerOf: ({ answer }) => answer,

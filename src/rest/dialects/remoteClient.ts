@@ -43,15 +43,13 @@ import { Refusal } from "../wire/problem.js";
 import type { Route } from "../wire/route.js";
 import { ROUTES } from "../wire/routes.js";
 import { count, tagContents, version } from "../wire/shapes.js";
-import { callEngine, type Dialect, type EngineCall } from "./dialect.js";
+import { callEngine, type Dialect, type EngineCall, isGenerated } from "./dialect.js";
 import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";
 
 type Members = Record<string, unknown>;
 
 /** Name of the client, unless its program has chosen another one. */
 const REMOTE_AGENT = /^LanceDB-\w+-Client\//i;
-/** Name of clients that were generated from the namespace spec. */
-const GENERATED_AGENT = /^OpenAPI-Generator\//i;
 
 /**
  * True if a request comes from this client. It names its database in every request, numbers its requests, and
@@ -63,7 +61,7 @@ export function isRemoteClient(headers: Headers, url: URL): boolean {
   if (!headers.has("x-lancedb-database")) return false;
   const agent = headers.get("user-agent") ?? "";
   if (REMOTE_AGENT.test(agent)) return true;
-  if (!headers.has("x-request-id") || GENERATED_AGENT.test(agent)) return false;
+  if (!headers.has("x-request-id") || isGenerated(headers)) return false;
   const delimiter = url.searchParams.get("delimiter");
   return delimiter === null || (agent !== "" && delimiter !== "$");
 }
@@ -78,6 +76,7 @@ export const REMOTE_DIALECT: Dialect = {
   routes: [...ROUTES, ...REMOTE_ROUTES],
   pathsAreForms: false,
   opensFiles: false,
+  takesJsonRows: () => false,
   readBody(route, json) {
     if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
     if (performOf(route) !== undefined) return knownMembers(route, json as Members);

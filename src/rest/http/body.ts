@@ -21,7 +21,7 @@ export interface BodyBounds {
 }
 
 /** Maximum nesting of objects and arrays, far beyond that of valid requests. */
-const MAX_JSON_DEPTH = 64;
+export const MAX_JSON_DEPTH = 64;
 
 const OPENING_BRACE = 0x7b;
 const OPENING_BRACKET = 0x5b;
@@ -35,11 +35,11 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 
 /** Maximum number of objects and arrays, which are slow to parse and take much memory. */
-const MAX_JSON_NODES = 2 ** 16;
+export const MAX_JSON_NODES = 2 ** 16;
 /** Maximum number of members of all objects. Each name becomes a string and is checked. */
 const MAX_JSON_MEMBERS = 2 ** 18;
 /** Maximum number of commas. Vectors are long arrays of numbers, which parse quickly. */
-const MAX_JSON_COMMAS = 2 ** 18;
+export const MAX_JSON_COMMAS = 2 ** 18;
 /** Minimum bytes of JSON that is slow to parse and check. */
 const LONG_JSON_BYTES = 2 ** 12;
 
@@ -106,12 +106,14 @@ export async function readJson(request: Request, bounds: BodyBounds): Promise<un
  * @throws Refusal
  */
 export function refuseMediaType(request: Request, accepted: readonly string[]): void {
-  const declared = request.headers.get("content-type");
-  if (declared === null) return;
-  const mediaType = declared.split(";")[0].trim().toLowerCase();
+  const mediaType = mediaTypeOf(request);
   if (mediaType === "" || accepted.includes(mediaType)) return;
   throw new Refusal(415, "InvalidInput", `content-type: must be ${accepted.join(" or ")}`);
 }
+
+/** Returns the declared media type in lower case; empty without one. */
+export const mediaTypeOf = ({ headers }: Request): string =>
+  (headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
 
 function refuseEncoded(request: Request): void {
   const encoding = request.headers.get("content-encoding");

@@ -6,7 +6,8 @@ import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { QueryResult } from "../../namespace/queries.js";
-import { ARROW_FILE, ARROW_STREAM, takesGzip, wantsStream } from "./negotiation.js";
+import { jsonPieces } from "./jsonPieces.js";
+import { ROW_TYPES, rowsFormOf, takesGzip } from "./negotiation.js";
 import { unavailable } from "./problem.js";
 
 /** Minimum bytes of JSON to compress. Compression does not speed up smaller answers. */
@@ -56,16 +57,36 @@ function holdAnswer(byteLength: number, memory: MemoryShare): void {
   memory.note(ANSWER, byteLength);
 }
 
+/** Wishes of the client for an answer with rows. */
+export interface RowsWish {
+  /** True if the client means JSON where it accepts `application/json`. */
+  readonly takesJson: boolean;
+  readonly nonFinite: "null" | "text";
+}
+
 /**
- * Returns rows as an Arrow IPC file. It returns a stream if the client requests one, or if columns have
- * dictionaries, because a file can't replace dictionaries between batches. The first batch is read before the
- * answer begins, so that most errors still become error answers.
+ * Returns rows in the form that the client prefers. Rows whose columns have dictionaries don't fit into an
+ * Arrow file, which can't replace dictionaries between batches. The first batch is read before the answer
+ * begins, so that most errors still become error answers.
  */
-export async function rowsAnswer(request: Request, result: QueryResult): Promise<Response> {
-  const asStream = wantsStream(request.headers, result.schema.dictionaries.size > 0);
+export async function rowsAnswer(
+  request: Request,
+  result: QueryResult,
+  { takesJson, nonFinite }: RowsWish = { takesJson: true, nonFinite: "null" },
+): Promise<Response> {
+  const form = rowsFormOf(request.headers, [
+    "stream",
+    ...(result.schema.dictionaries.size > 0 ? [] : (["file"] as const)),
+    ...(takesJson ? (["json"] as const) : []),
+    "lines",
+  ]);
   const batches = result[Symbol.asyncIterator]();
   const first = await batches.next();
-  const pieces = encodeIpc(result.schema, startingWith(first, batches), asStream);
+  const all = startingWith(first, batches);
+  const isArrow = form === "stream" || form === "file";
+  const pieces = isArrow
+    ? encodeIpc(result.schema, all, form === "stream")
+    : jsonPieces(all, { isLines: form === "lines", nonFinite });
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -81,10 +102,7 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
     },
     { highWaterMark: 0 },
   );
-  return new Response(body, {
-    status: 200,
-    headers: { "content-type": asStream ? ARROW_STREAM : ARROW_FILE, vary: "accept" },
-  });
+  return new Response(body, { status: 200, headers: { "content-type": ROW_TYPES[form], vary: "accept" } });
 }
 
 /** Yields the batches; the first one is already read. */

@@ -5,6 +5,8 @@ import { Refusal } from "./problem.js";
 
 export const ARROW_STREAM = "application/vnd.apache.arrow.stream";
 export const ARROW_FILE = "application/vnd.apache.arrow.file";
+export const JSON_TYPE = "application/json";
+export const JSON_LINES = "application/x-ndjson";
 
 /** Preference for one type or coding. */
 interface Wish {
@@ -16,23 +18,43 @@ interface Wish {
 
 const NOTHING_SAID: Wish = { weight: Number.MIN_VALUE, width: Number.POSITIVE_INFINITY };
 
+/** Form of an answer with rows. */
+export type RowsForm = "stream" | "file" | "json" | "lines";
+
+/** Media types of the forms. */
+export const ROW_TYPES: Readonly<Record<RowsForm, string>> = {
+  stream: ARROW_STREAM,
+  file: ARROW_FILE,
+  json: JSON_TYPE,
+  lines: JSON_LINES,
+};
+
 /**
- * True if rows are sent as a stream and not as a file. Some rows only fit into a stream. A client that names
- * neither form gets rows; a client that refuses them with weight 0 does not.
+ * Returns the form that the client prefers. Of equal wishes, the narrower pattern decides, then Arrow. Some
+ * rows don't fit into a file. A client that names no form gets Arrow; a client that refuses it with weight 0
+ * does not.
+ * @param forms forms that the rows may have
  * @throws Refusal with 406
  */
-export function wantsStream(headers: Headers, fitsStreamOnly: boolean): boolean {
+export function rowsFormOf(headers: Headers, forms: readonly RowsForm[]): RowsForm {
   const accept = headers.get("accept") ?? "";
-  const [stream, file] = [ARROW_STREAM, ARROW_FILE].map((type) =>
-    wishOf(accept, [type, "application/*", "*/*"]),
-  );
-  const takesFile = file.weight > 0 && !fitsStreamOnly;
-  if (stream.weight === 0 && !takesFile) {
-    const forms = fitsStreamOnly ? ARROW_STREAM : `${ARROW_FILE} or ${ARROW_STREAM}`;
-    throw new Refusal(406, "Unsupported", `accept: these rows are only available as ${forms}`);
+  let best: { readonly form: RowsForm; readonly wish: Wish } | undefined;
+  for (const form of forms) {
+    const wish = wishOf(accept, [ROW_TYPES[form], "application/*", "*/*"]);
+    const isArrow = form === "stream" || form === "file";
+    if (wish.weight === 0 || (wish === NOTHING_SAID && !isArrow)) continue;
+    if (best === undefined || isBetter(wish, best.wish, form)) best = { form, wish };
   }
-  if (!takesFile || stream.weight !== file.weight) return !takesFile || stream.weight > file.weight;
-  return stream.width < file.width || stream.width === 0;
+  if (best !== undefined) return best.form;
+  const types = forms.map((form) => ROW_TYPES[form]).join(", ");
+  throw new Refusal(406, "Unsupported", `accept: these rows are only available as ${types}`);
+}
+
+/** Compares the wish for a form with that for an earlier one. A file is better if a pattern fits both. */
+function isBetter(wish: Wish, earlier: Wish, form: RowsForm): boolean {
+  if (wish.weight !== earlier.weight) return wish.weight > earlier.weight;
+  if (wish.width !== earlier.width) return wish.width < earlier.width;
+  return form === "file" && wish.width > 0;
 }
 
 /** True if the client accepts gzip and does not prefer uncompressed answers. */

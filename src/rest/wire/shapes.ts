@@ -23,6 +23,12 @@ export const id = z.array(z.string()).describe("Path of the object: its namespac
 const transactionId = z.string().optional().describe("Id of the change for describeTransaction");
 export const mode = z.string().nullish().describe("In any case, PascalCase or snake_case");
 
+/** Form of NaN and infinities in JSON. */
+export const nonFinite = z
+  .enum(["null", "text"])
+  .optional()
+  .describe("How JSON rows show NaN and infinities: null (default), or the texts NaN, Infinity, -Infinity");
+
 export const identity = z.object({ api_key: z.string().nullish(), auth_token: z.string().nullish() });
 
 /** Members of every JSON body. */
