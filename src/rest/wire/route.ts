@@ -52,8 +52,6 @@ interface RouteOptions extends AnswerOptions {
   /** Members that may come in the query or in the body. */
   readonly inEither?: readonly WireMember[];
   readonly body?: WholeBody;
-  /** Parameters of the query that are not members of the operation. */
-  readonly parameters?: z.ZodRawShape;
 }
 
 /** Options of a route whose members are listed. */
@@ -73,15 +71,7 @@ export function route(
   operation: OperationName,
   path: string,
   summary: string,
-  {
-    members: forms = {},
-    without = [],
-    inQuery = [],
-    inEither = [],
-    body,
-    parameters,
-    ...options
-  }: RouteOptions,
+  { members: forms = {}, without = [], inQuery = [], inEither = [], body, ...options }: RouteOptions,
 ): Route {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const omitted: readonly string[] = [...without, ...inPath.filter((name) => !Object.hasOwn(forms, name))];
@@ -95,7 +85,10 @@ export function route(
   const onlyQueried: readonly string[] = inQuery;
   return makeRoute(operation, path, summary, {
     ...options,
-    query: { ...Object.fromEntries(members.filter(([name]) => queried.includes(name))), ...parameters },
+    query: {
+      ...Object.fromEntries(members.filter(([name]) => queried.includes(name))),
+      ...(options.answer === "rows" ? { non_finite: shape.nonFinite } : {}),
+    },
     body: Object.fromEntries(members.filter(([name]) => !onlyQueried.includes(name))),
   });
 }
