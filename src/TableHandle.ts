@@ -1,6 +1,7 @@
 /** Handles on one table: the operations without the id. A handle holds only names, so it is never stale. */
 
 import type { Schema, Table } from "apache-arrow";
+import { isDate } from "./bytes/anyRealm.js";
 import type { DirectoryNamespace } from "./DirectoryNamespace.js";
 import { InvalidInputError, InvalidTableStateError } from "./errors.js";
 import {
@@ -80,7 +81,7 @@ export class TableHandle<Row extends object = AnyRow> {
     this.#options = { identity, principal, context };
     this.#call = { id, identity, principal, context };
     // A copy, because the caller may change its Date.
-    this.#readFrom = { branch, version, tag, asOf: asOf instanceof Date ? new Date(asOf) : asOf };
+    this.#readFrom = { branch, version, tag, asOf: isDate(asOf) ? new Date(asOf) : asOf };
   }
 
   // ------------------------------------------------------------------------------------------ the table

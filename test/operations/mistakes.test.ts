@@ -77,10 +77,12 @@ const REQUESTS: Mistake[] = [
   ["an id with slashes", () => ns.describeTable({ id: "sales/orders" }), "sales/orders"],
   ["a name for the id", () => ns.describeTable({ name: "orders" }), "name", "did you mean id?"],
   ["a table for the id", () => ns.queryTable({ table: "orders" }), "table", "did you mean id?"],
-  ["where in a query", () => ns.queryTable({ id: "orders", where: "id > 7" }), "where", "mean filter?"],
-  ["predicate in a query", () => ns.queryTable({ id: "orders", predicate: "id > 7" }), "mean filter?"],
-  ["filter in a count", () => ns.countTableRows({ id: "orders", filter: "id > 7" }), "mean predicate?"],
-  ["where in a deletion", () => ns.deleteFromTable({ id: "orders", where: "id > 7" }), "mean predicate?"],
+  [
+    "two filters in a query",
+    () => ns.queryTable({ id: "orders", where: "id > 7", filter: "id > 8" }),
+    "where",
+    "filter",
+  ],
   ["select", () => ns.queryTable({ id: "orders", select: ["id"] }), "select", "mean columns?"],
   ["sort", () => ns.queryTable({ id: "orders", sort: "id" }), "sort", "mean orderBy?"],
   ["skip", () => ns.queryTable({ id: "orders", skip: 1 }), "skip", "mean offset?"],
@@ -246,19 +248,28 @@ const REQUESTS: Mistake[] = [
 ];
 
 const HANDLES: Mistake[] = [
-  ["where in a scan", () => table.scan({ where: "id > 7" }), "where", "scan", "mean filter?"],
+  [
+    "two filters in a scan",
+    () => table.scan({ where: "id > 7", filter: "id > 8" }).toArray(),
+    "where",
+    "filter",
+  ],
   ["a text for a search's options", () => table.search("Oslo"), "search", "options", "{ text: …"],
   ["a vector for a search's options", () => table.search([1, 2]), "search", "options", "{ vector: …"],
   [
     "a text twice",
-    () => table.search({ text: "a", fullTextQuery: { stringQuery: { query: "a" } } }),
+    () => table.search({ text: "a", fullTextQuery: { stringQuery: { query: "a" } } }).toArray(),
     ...["text", "fullTextQuery"],
   ],
   ["a text for a scan's options", () => table.scan("id > 7"), "scan", "options", '"id > 7"'],
   ["a version in a scan", () => table.scan({ version: 1 }), "version", "ns.table(id, { version })"],
   ["options for a count", () => table.countRows({ filter: "id > 7" }), "filter", 'countRows("id > 7")'],
   ["options for a deletion", () => table.delete({ where: "id > 7" }), "predicate", 'delete("id > 7")'],
-  ["predicate in an update", () => table.update({ predicate: "true", values: { id: 1 } }), "mean where?"],
+  [
+    "two filters in an update",
+    () => table.update({ predicate: "true", where: "false", values: { id: 1 } }),
+    "where",
+  ],
   ["set in an update", () => table.update({ set: { id: 1 } }), "set", "mean values?"],
   ["an id among options", () => table.insert(rows, { id: "other" }), "id", "ns.table(id)"],
   ["a mode as text", () => table.insert(rows, "overwrite"), "insert", "options", '"overwrite"'],

@@ -485,12 +485,12 @@ describe("JSON bodies", () => {
       [
         "exists",
         { future: null, "": 0 },
-        ": there is no such member; there are branch, version, tag, id, identity, context",
+        ": there is no such member; there are branch, version, as_of, tag, id, identity, context",
       ],
       [
         "exists",
         { toString: "x" },
-        "toString: there is no such member; there are branch, version, tag, id, identity, context",
+        "toString: there is no such member; there are branch, version, as_of, tag, id, identity, context",
       ],
       [
         "exists",

@@ -1,7 +1,7 @@
 /** Makes small tables with the reference, and opens them with the engine. */
 
 import { join } from "node:path";
-import { tableFromIPC } from "apache-arrow";
+import { Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import type { CreateOptions } from "tiltyard-reference";
 import { Manifest, ManifestHead, type Transaction } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -14,7 +14,7 @@ import { ManifestFile } from "../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { type OpenVersion, type TableEnvironment, tableAt } from "../../src/table/versions/tableAt.js";
 import { versionEntry } from "../../src/table/versions/versions.js";
-import { ipcOf } from "../support/intRows.js";
+import { int32s } from "../support/arrowColumns.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -73,7 +73,7 @@ export async function makeReferenceTable(
   options: CreateOptions = {},
 ): Promise<ReferenceTable> {
   const uri = await makeTempDir();
-  await reference.createTable(uri, "t", ipcOf(...values), options);
+  await reference.createTable(uri, "t", tableToIPC(new Table({ v: int32s(values) })), options);
   return { uri, name: "t", root: join(uri, "t.lance") };
 }
 

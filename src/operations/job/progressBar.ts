@@ -1,5 +1,6 @@
 /** Draws the progress of a job as a bar on a terminal. */
 
+import { lazyModule } from "../../async/lazy.js";
 import type { Job } from "../../namespace/jobs.js";
 
 /** Part of a terminal that a bar needs. */
@@ -11,6 +12,8 @@ export interface ProgressBar {
   end(): void;
 }
 
+const cliProgress = lazyModule(() => import("cli-progress"));
+
 /**
  * Makes a bar on standard error.
  * @param stream terminal to draw on; default: standard error of the process
@@ -20,7 +23,7 @@ export async function progressBar(
   stream: Terminal | undefined = globalThis.process?.stderr,
 ): Promise<ProgressBar | null> {
   if (stream?.isTTY !== true) return null;
-  const { default: cli } = await import("cli-progress");
+  const { default: cli } = await cliProgress.get();
   const format = "{kind} {table} {bar} {percentage} % │ {value} of {total} {unit} │ {rate}{left}";
   const bar = new cli.SingleBar({ format, stream, hideCursor: true, fps: 5 }, cli.Presets.shades_classic);
   let isBegun = false;
