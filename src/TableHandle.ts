@@ -1,12 +1,12 @@
 /** Handles on one table: the operations without the id. A handle holds only names, so it is never stale. */
 
 import type { Schema, Table } from "apache-arrow";
-import { isDate } from "./bytes/anyRealm.js";
 import type { DirectoryNamespace } from "./DirectoryNamespace.js";
 import { InvalidInputError, InvalidTableStateError } from "./errors.js";
 import {
   type CommitMethodOptions,
   checkedOptions,
+  copyOfMoment,
   HANDLE_OPTIONS,
   type OptionsOf,
   type SearchOptions,
@@ -80,8 +80,7 @@ export class TableHandle<Row extends object = AnyRow> {
     const { identity, principal, context } = caller;
     this.#options = { identity, principal, context };
     this.#call = { id, identity, principal, context };
-    // A copy, because the caller may change its Date.
-    this.#readFrom = { branch, version, tag, asOf: isDate(asOf) ? new Date(asOf) : asOf };
+    this.#readFrom = { branch, version, tag, asOf: copyOfMoment(asOf) };
   }
 
   // ------------------------------------------------------------------------------------------ the table

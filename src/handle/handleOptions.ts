@@ -118,3 +118,7 @@ export const withoutNulls = (point: TableHandleOptions): TableHandleOptions =>
 
 /** Names of the options of a handle. */
 export const HANDLE_OPTIONS: readonly string[] = Object.keys(OF_HANDLE).filter((name) => name !== "id");
+
+/** Copies a moment, because the caller may change its Date. Operations refuse what is not a moment. */
+export const copyOfMoment = (asOf: Moment | undefined): Moment | undefined =>
+  Object.prototype.toString.call(asOf) === "[object Date]" ? new Date(asOf as Date) : asOf;

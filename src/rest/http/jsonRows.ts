@@ -6,6 +6,7 @@
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { messageOf } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { RowObject } from "../../namespace/request.js";
 import { Refusal } from "../wire/problem.js";
@@ -235,8 +236,7 @@ class RowSplitter {
     try {
       return JSON.parse(text);
     } catch (error) {
-      const reason = error instanceof Error ? `: ${error.message.slice(0, 200)}` : "";
-      throw malformed(`${this.#name}: is not JSON${reason}`);
+      throw malformed(`${this.#name}: is not JSON: ${messageOf(error).slice(0, 200)}`);
     }
   }
 

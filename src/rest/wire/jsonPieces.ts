@@ -53,7 +53,7 @@ function textOf(row: object): string {
     return JSON.stringify(row);
   } catch (error) {
     // The text would be longer than the runtime's strings.
-    if (!(error instanceof RangeError)) throw error;
+    if ((error as Error).name !== "RangeError") throw error;
     throw new UnsupportedError("a row is too large for JSON; accept an Arrow stream instead", {
       cause: error,
     });
