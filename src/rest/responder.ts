@@ -5,6 +5,7 @@
  * The caller is identified before anything of the request is processed, unless only the body can identify it.
  */
 
+import { lazyModule } from "../async/lazy.js";
 import { Limit } from "../async/parallel.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import type { QueryResult } from "../namespace/queries.js";
@@ -21,7 +22,6 @@ import { answerBudget, bodyBudget, engineBounds, jsonBounds, type RestLimits, ro
 import { type StorageOptionsHook, withStorageOptions } from "./storageOptions.js";
 import { jsonAnswer, type RowsWish, rowsAnswer } from "./wire/answer.js";
 import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./wire/negotiation.js";
-import { openApiDocument } from "./wire/openapi.js";
 import { Refusal, refusalIn } from "./wire/problem.js";
 import { callerIdentity, engineRequest } from "./wire/request.js";
 import type { Route } from "./wire/route.js";
@@ -33,6 +33,7 @@ import { toWire } from "./wire/wireNames.js";
 /** Media types of rows as one object a line. The first one is the documented one. */
 const LINE_TYPES = [JSON_LINES, "application/ndjson", "application/jsonl"];
 const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream", JSON_TYPE, ...LINE_TYPES];
+const openApi = lazyModule(() => import("./wire/openapi.js"));
 const OPENAPI_PATH = "/openapi.json";
 /** Maximum number of queries without credentials that start at a time, so that others find the thread. */
 const MAX_STRANGERS_STARTING = 4;
@@ -110,7 +111,7 @@ export class Responder {
   async #describe(call: Call, { signal }: Ticket): Promise<Response> {
     call.principal ??= await this.authenticator.byIdentity(undefined, signal);
     refuseUnknownParameters([], [], call.url.searchParams);
-    this.#openApi ??= openApiDocument(ROUTES, this.#options.basePath);
+    this.#openApi ??= (await openApi.get()).openApiDocument(ROUTES, this.#options.basePath);
     return jsonAnswer(call.request, this.#openApi, 200);
   }
 

@@ -2,12 +2,21 @@
 
 import { z } from "zod";
 import { ERROR_TABLE } from "../../errors.js";
-import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
+import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./negotiation.js";
+import { OPERATION_TEXTS, TAGS } from "./operationTexts.js";
 import { titleOf } from "./problem.js";
 import type { Route } from "./route.js";
 
-const JSON_MEDIA_TYPE = "application/json";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** A row in JSON. The types of its values are those that docs/http.md lists. */
+const ROW: Described = {
+  type: "object",
+  description: "A row: values by the names of columns",
+  additionalProperties: true,
+};
+const ROW_REFERENCE = { $ref: "#/components/schemas/Row" };
+const BINARY = { type: "string", format: "binary" };
 
 interface Described {
   readonly [member: string]: unknown;
@@ -44,6 +53,7 @@ export function openApiDocument(routes: readonly Route[], basePath: string): Des
     jsonSchemaDialect: DIALECT,
     info: { title: "Table Management REST Interface", version: "1" },
     servers: [{ url: basePath === "" ? "/" : basePath }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     security: [{ OAuth2Bearer: [] }, { ApiKeyAuth: [] }],
     paths,
     components: {
@@ -51,11 +61,11 @@ export function openApiDocument(routes: readonly Route[], basePath: string): Des
         OAuth2Bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
         ApiKeyAuth: { type: "apiKey", in: "header", name: "x-api-key" },
       },
-      schemas: { Problem: describedSchema(problem, "output", records), ...records },
+      schemas: { Problem: describedSchema(problem, "output", records), Row: ROW, ...records },
       responses: {
         Problem: {
           description: "Problem",
-          content: { [JSON_MEDIA_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
+          content: { [JSON_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
         },
       },
     },
@@ -64,10 +74,12 @@ export function openApiDocument(routes: readonly Route[], basePath: string): Des
 
 function describeOperation(route: Route, index: number, records: Record<string, unknown>): Described {
   const id = route.operation[0].toUpperCase() + route.operation.slice(1);
+  const text = OPERATION_TEXTS[route.operation];
   const inQuery = index > 0 && route.body instanceof z.ZodObject && route.methods[index] === "GET";
   return {
     operationId: index === 0 ? id : `${id}By${route.methods[index]}`,
     summary: route.summary,
+    ...(text === undefined ? {} : { description: text.description, tags: [text.tag] }),
     parameters: [
       ...pathParameters(route),
       ...queryParameters(
@@ -124,25 +136,41 @@ function queryParameters(query: z.ZodObject, records: Record<string, unknown>): 
   }));
 }
 
-function requestBody({ body }: Route, records: Record<string, unknown>): Described {
-  if (body === "arrow") {
-    return { required: true, content: { [ARROW_STREAM]: { schema: { type: "string", format: "binary" } } } };
-  }
+function requestBody({ operation, body }: Route, records: Record<string, unknown>): Described {
+  const example = OPERATION_TEXTS[operation]?.request;
+  if (body === "arrow") return { required: true, content: rowsContent([ARROW_STREAM], example) };
   const isObject = body instanceof z.ZodObject;
   const schema = describedSchema(isObject ? body : body.schema, "input", records);
   const required = !isObject || (Array.isArray(schema.required) && schema.required.length > 0);
-  return { required, content: { [JSON_MEDIA_TYPE]: { schema } } };
+  return { required, content: { [JSON_TYPE]: withExample({ schema }, example) } };
 }
 
-function answerContent({ answer }: Route, records: Record<string, unknown>): Described {
+function answerContent({ operation, answer }: Route, records: Record<string, unknown>): Described {
+  const example = OPERATION_TEXTS[operation]?.answer;
   if (answer === "nothing") return {};
-  if (answer === "rows") {
-    const rows = { schema: { type: "string", format: "binary" } };
-    return { content: { [ARROW_FILE]: rows, [ARROW_STREAM]: rows } };
-  }
+  if (answer === "rows") return { content: rowsContent([ARROW_FILE, ARROW_STREAM], example) };
   const schema = answer instanceof z.ZodObject ? answer : "bare" in answer ? answer.bare : answer.schema;
-  return { content: { [JSON_MEDIA_TYPE]: { schema: describedSchema(schema, "output", records) } } };
+  const described = { schema: describedSchema(schema, "output", records) };
+  return { content: { [JSON_TYPE]: withExample(described, example) } };
 }
+
+/** Returns the forms of rows: those of Arrow, an array, and one object a line. */
+function rowsContent(arrowTypes: readonly string[], example: unknown): Described {
+  const lines = Array.isArray(example)
+    ? example.map((row) => `${JSON.stringify(row)}\n`).join("")
+    : undefined;
+  return {
+    ...Object.fromEntries(arrowTypes.map((type) => [type, { schema: BINARY }])),
+    [JSON_TYPE]: withExample({ schema: { type: "array", items: ROW_REFERENCE } }, example),
+    [JSON_LINES]: withExample(
+      { schema: { type: "string", description: "One object a line, as in the array" } },
+      lines,
+    ),
+  };
+}
+
+const withExample = (described: Described, example: unknown): Described =>
+  example === undefined ? described : { ...described, example };
 
 /**
  * Returns the JSON schema of a form.
