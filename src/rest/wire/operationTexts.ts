@@ -1,4 +1,4 @@
-/** Groups, descriptions and examples of operations for the OpenAPI document. Examples have the wire's names. */
+/** Groups, descriptions and examples of operations, for the OpenAPI document. Names are those of the wire. */
 
 import type { OperationName } from "../../operationTable.js";
 
