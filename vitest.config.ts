@@ -45,6 +45,7 @@ const SHARING = [
   "crash",
   "expression",
   "file",
+  "files",
   "format",
   "indexes",
   "interop",
@@ -106,6 +107,7 @@ export const settings = defineConfig({
       { find: /^tiltyard$/, replacement: fileURLToPath(new URL("./src/index.ts", import.meta.url)) },
       { find: /^tiltyard\/rest$/, replacement: fileURLToPath(new URL("./src/rest.ts", import.meta.url)) },
       { find: /^tiltyard\/ray$/, replacement: fileURLToPath(new URL("./src/ray.ts", import.meta.url)) },
+      { find: /^tiltyard\/files$/, replacement: fileURLToPath(new URL("./src/files.ts", import.meta.url)) },
     ],
   },
   test: {

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as index from "tiltyard";
+import * as files from "tiltyard/files";
 import * as ray from "tiltyard/ray";
 import * as rest from "tiltyard/rest";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -35,6 +36,7 @@ describe("the package", () => {
     ["tiltyard", index],
     ["tiltyard/rest", rest],
     ["tiltyard/ray", ray],
+    ["tiltyard/files", files],
   ])("exports the same of %s to both kinds of modules", async (entry, source) => {
     const names = Object.keys(source).sort();
     const print = "console.log(JSON.stringify(Object.keys(entry).sort()))";
@@ -109,12 +111,15 @@ describe("the package", () => {
     const text = `import { DirectoryNamespace, NamespaceError } from "tiltyard";
       import { createRestHandler } from "tiltyard/rest";
       import { rayCluster } from "tiltyard/ray";
+      import { readCsv, writeParquet } from "tiltyard/files";
       const ns: DirectoryNamespace = new DirectoryNamespace({ root: "x" });
       export const count: Promise<number> = ns.countTableRows({ id: ["t"] });
       export const isOurs = (error: unknown): boolean => error instanceof NamespaceError;
       export const handler = createRestHandler(ns);
       export const clusters = { ray: rayCluster({ runner: "python runner.py", worker: ["node"] }) };
       new DirectoryNamespace({ root: "x", clusters });
+      export const orders = ns.table("t").insert(readCsv("orders.csv", { delimiter: ";" }));
+      export const written = writeParquet(ns.table("t").scan(), "orders.parquet");
       // @ts-expect-error there is no such option
       new DirectoryNamespace({ roots: "x" });
       `;

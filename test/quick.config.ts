@@ -15,7 +15,7 @@ const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
 /** Imports that need more than a few modules. */
 const NEEDS_MORE = [
   /"node:(child_process|worker_threads)"/,
-  /"tiltyard(\/\w+)?"|\/src\/(index|rest|ray|DirectoryNamespace|TableHandle)\.js"/,
+  /"tiltyard(\/\w+)?"|\/src\/(index|rest|ray|files|DirectoryNamespace|TableHandle)\.js"/,
   /tiltyard-reference|@lancedb\/lancedb/,
   /\b(dist|build)[/"]/,
 ];

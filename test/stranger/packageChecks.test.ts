@@ -21,6 +21,7 @@ it("publint and arethetypeswrong find nothing, for any kind of resolution", asyn
     "tiltyard",
     "tiltyard/rest",
     "tiltyard/ray",
+    "tiltyard/files",
     "tiltyard/package.json",
   ]);
 });

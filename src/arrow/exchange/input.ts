@@ -1,8 +1,8 @@
 /**
  * Converts the rows of callers to one form: a schema of this apache-arrow version, and columns batch by
  * batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches, Arrow IPC as
- * bytes or as a stream of bytes, and iterables of plain objects (arrow/objects). Recognises Arrow's objects
- * by their members, never by their class.
+ * bytes or as a stream of bytes, iterables of plain objects (arrow/objects), and rows of files, which fit
+ * themselves to the target. Recognises Arrow's objects by their members, never by their class.
  *
  * Each batch is validated before it is returned: its buffers, offsets and indices. Memory holds one batch at
  * a time.
@@ -28,6 +28,7 @@ import { layoutOf } from "../types/layouts.js";
 import { type LogicalField, logicalFieldOf } from "../types/logicalTypes.js";
 import { formatType } from "../types/type.js";
 import { columnFromDataInSteps, type DictionaryCache, type ForeignData } from "./data.js";
+import { FIT_ROWS, isFittable } from "./fittableRows.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
 import { ViewBounds } from "./viewBounds.js";
@@ -93,6 +94,7 @@ export async function openInput(
 ): Promise<ArrowInput> {
   signal?.throwIfAborted();
   const source = new Source(signal);
+  if (isFittable(data)) return openInput(data[FIT_ROWS](types), signal, bounds);
   try {
     const rows = await openRows(data, source, bounds, types);
     if ("isObjects" in rows) {

@@ -13,6 +13,8 @@ export interface ValuePlace {
   readonly hint?: string | undefined;
   /** Returns the row, counted from 0, of the value at an index; null for a value of no row, as in updates. */
   rowOf(index: number): number | null;
+  /** Returns the line of a text file that a row begins in; absent for other rows. */
+  readonly lineOf?: ((row: number) => number) | undefined;
 }
 
 /** Values that become a column of one type. */
@@ -34,9 +36,10 @@ export function refuse(origin: ValuePlace, index: number, value: unknown, wanted
 
 /** @throws TableSchemaValidationError */
 export function refuseRow(origin: ValuePlace, index: number, reason: string): never {
-  const { maker, path, hint } = origin;
+  const { maker, path, hint, lineOf } = origin;
   const row = origin.rowOf(index);
-  const rowText = row === null ? "" : `row ${row}, `;
+  const lineText = row === null || lineOf === undefined ? "" : ` (line ${lineOf(row)})`;
+  const rowText = row === null ? "" : `row ${row}${lineText}, `;
   const where = maker === undefined ? `${rowText}column ${path}` : `${maker}, ${rowText}${path}`;
   throw new TableSchemaValidationError(`${where}: ${reason}${hint === undefined ? "" : `; ${hint}`}`);
 }
