@@ -3,7 +3,7 @@
  * first calls, or what these share; as ES modules and as CommonJS. Small packages are included, because finding
  * hundreds of files takes longer than running them, and because jose has ES modules only, which CommonJS can't load
  * everywhere. apache-arrow is not, because tables are exchanged in its classes; nor are hono and zod, which only
- * `tiltyard/rest` needs, and the packages for CSV and Parquet, which only `tiltyard/files` needs.
+ * `tiltyard/rest` needs.
  */
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";

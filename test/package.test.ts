@@ -18,6 +18,16 @@ const run = promisify(execFile);
 /** Characters that are parsed when the package is imported, which has some 2.3 million in all. */
 const MAX_IMPORTED = 500_000;
 
+/** Lists modules of the entry point for files that a program of `tiltyard` has loaded. */
+const LOADED_FILES = `
+  import { createRequire } from "node:module";
+  const require = createRequire(import.meta.url);
+  const { DirectoryNamespace } = require("tiltyard");
+  new DirectoryNamespace({ root: "none" }).listTables({ id: [] }).catch(() => []).then(() => {
+    const loaded = Object.keys(require.cache).map((path) => path.split(/[\\/\\\\]/).at(-1));
+    console.log(JSON.stringify(loaded.filter((name) => /^files|csv|parquet/i.test(name))));
+  });`;
+
 /** A project that has the package among its modules. */
 let project: string;
 
@@ -85,6 +95,9 @@ describe("the package", () => {
     const imported = [...seen.values()].reduce((sum, size) => sum + size);
     expect(seen.size).toBeGreaterThan(1);
     expect(imported).toBeLessThan(MAX_IMPORTED);
+    // Packages for files are bundled into the entry point for files.
+    expect([...seen.keys()]).not.toContain("files.js");
+    expect(await runText("loaded.mjs", LOADED_FILES)).toEqual([]);
   });
 
   it.each([
@@ -111,7 +124,7 @@ describe("the package", () => {
     const text = `import { DirectoryNamespace, NamespaceError } from "tiltyard";
       import { createRestHandler } from "tiltyard/rest";
       import { rayCluster } from "tiltyard/ray";
-      import { readCsv, writeParquet } from "tiltyard/files";
+      import { readCsv, writeCsv } from "tiltyard/files";
       const ns: DirectoryNamespace = new DirectoryNamespace({ root: "x" });
       export const count: Promise<number> = ns.countTableRows({ id: ["t"] });
       export const isOurs = (error: unknown): boolean => error instanceof NamespaceError;
@@ -119,7 +132,7 @@ describe("the package", () => {
       export const clusters = { ray: rayCluster({ runner: "python runner.py", worker: ["node"] }) };
       new DirectoryNamespace({ root: "x", clusters });
       export const orders = ns.table("t").insert(readCsv("orders.csv", { delimiter: ";" }));
-      export const written = writeParquet(ns.table("t").scan(), "orders.parquet");
+      export const written = writeCsv(ns.table("t").scan(), "orders.csv");
       // @ts-expect-error there is no such option
       new DirectoryNamespace({ roots: "x" });
       `;

@@ -35,7 +35,7 @@ describe("types without a schema", () => {
   it.each([
     ["true\nFALSE", "Bool", [true, false]],
     ["1\n-9223372036854775808", "Int64", [1n, -9223372036854775808n]],
-    ["9223372036854775808\n1", "Float64", [9223372036854775808, 1]],
+    ["9223372036854775808\n1", "Float64", [2 ** 63, 1]],
     ["1.5\n-2e3\nNaN", "Float64", [1.5, -2000, Number.NaN]],
     ["01234\n99999", "Utf8", ["01234", "99999"]],
     ["2024-03-10\n1969-12-31", "Date32<DAY>", [Date.UTC(2024, 2, 10), -86_400_000]],
@@ -54,7 +54,10 @@ describe("types without a schema", () => {
 
   it("come from a later row while a column has only nulls", async () => {
     const text = `a,b\n${"1,\n".repeat(20_000)}1,2.5\n`;
-    expect((await batchesOf(text))[0].schema.fields.map(({ type }) => `${type}`)).toEqual(["Int64", "Float64"]);
+    expect((await batchesOf(text))[0].schema.fields.map(({ type }) => `${type}`)).toEqual([
+      "Int64",
+      "Float64",
+    ]);
   });
 
   it("are named in the error for a later row that does not fit", async () => {
@@ -161,7 +164,9 @@ describe("a file for a table", () => {
       whenMatchedUpdateAll: true,
       whenNotMatchedInsertAll: true,
     });
-    expect(await table.scan({ columns: ["id", "small"], orderBy: "small" }).toArray()).toEqual([
+    expect(
+      await table.scan({ columns: ["id", "small"], orderBy: [{ columnName: "small" }] }).toArray(),
+    ).toEqual([
       { id: 9007199254740993n, small: -3 },
       { id: 2n, small: 7 },
       { id: 3n, small: 8 },
@@ -181,20 +186,29 @@ describe("a file for a table", () => {
 
   it("makes a table with the schema of the request, and null columns that it lacks", async () => {
     const table = namespace.table("made");
-    await table.create(readCsv(bytesOfText("small\n5\n")), { schema: new arrow.Schema(schema.fields.slice(0, 2)) });
+    await table.create(readCsv(bytesOfText("small\n5\n")), {
+      schema: new arrow.Schema(schema.fields.slice(0, 2)),
+    });
     expect(await table.scan().toArray()).toEqual([{ id: null, small: 5 }]);
   });
 
   it.each([
-    ["id,small\n1,2\n3,x\n", 'row 1 (line 3), column small: the text "x" where a value of type Int16 is wanted'],
+    [
+      "id,small\n1,2\n3,x\n",
+      'row 1 (line 3), column small: the text "x" where a value of type Int16 is wanted',
+    ],
     ["id,small\n1,40000\n", "row 0 (line 2), column small: 40000 where a value of type Int16 is wanted"],
     ["id,small\n1.5,1\n", "row 0 (line 2), column id: 1.5 where a value of type Int64 is wanted"],
     ['tags\n"[1]"\n', "row 0 (line 2), column tags[]: 1 where a value of type Utf8 is wanted"],
     ['tags\n"[1"\n', 'row 0 (line 2), column tags: the text "[1" where a value of type List<Utf8> is wanted'],
-    ["id,other\n1,2\n", "readCsv: there is no column other; the columns are id, small, f, ok, price, day, at, bytes, tags, v"],
+    [
+      "id,other\n1,2\n",
+      "readCsv: there is no column other; the columns are id, small, f, ok, price, day, at, bytes, tags, v",
+    ],
   ])("changes nothing if it does not fit: %j", async (text, message) => {
     const table = namespace.table("unchanged");
-    if (!(await namespace.listTables({ id: [] })).tables.includes("unchanged")) await table.create([], { schema });
+    if (!(await namespace.listTables({ id: [] })).tables.includes("unchanged"))
+      await table.create([], { schema });
     const version = await table.version();
     const error = await rejection(table.insert(readCsv(bytesOfText(text))));
     expect(error).toBeInstanceOf(TableSchemaValidationError);
@@ -216,12 +230,14 @@ describe("a hostile file", () => {
   ])("gives a typed error: %j", async (text, message) => {
     const error = await rejection(batchesOf(text));
     expect(error).toBeInstanceOf(InvalidInputError);
-    expect((error as Error).message).toMatch(typeof message === "string" ? new RegExp(`^${escaped(message)}$`) : message);
+    expect((error as Error).message).toMatch(
+      typeof message === "string" ? new RegExp(`^${escaped(message)}$`) : message,
+    );
   });
 
   it("gives a typed error for bytes that are not UTF-8", async () => {
     const bytes = new Uint8Array([...bytesOfText("a\n1\n"), 0xff, 0x0a]);
-    const error = await rejection(Array.fromAsync?.(readCsv(bytes)) ?? drain(readCsv(bytes)));
+    const error = await rejection(drain(readCsv(bytes)));
     expect((error as Error).message).toBe(
       "readCsv: bytes 0 to 6 of the file are not UTF-8, the only encoding that is read",
     );
@@ -238,7 +254,9 @@ describe("a hostile file", () => {
     })();
     const error = await rejection(drain(readCsv(source, { maxRecordLength: 200_000 })));
     expect(error).toBeInstanceOf(InvalidInputError);
-    expect((error as Error).message).toContain("is longer than 200000 characters; set maxRecordLength to take it");
+    expect((error as Error).message).toContain(
+      "is longer than 200000 characters; set maxRecordLength to take it",
+    );
     expect(given).toBeLessThan(6);
   });
 
@@ -261,12 +279,23 @@ describe("written CSV", () => {
       { a: "", b: null, c: " s " },
     ];
     expect(await written(rows)).toBe('a,b,c\n"x""y","l\n",","\n"",, s \n');
-    expect(await written(rows.slice(1), { header: false, delimiter: ";", quote: "'" })).toBe("'';; s \n");
+    const schema = new arrow.Schema(["a", "b", "c"].map((name) => fieldOf(name, new arrow.Utf8())));
+    expect(await written(rows.slice(1), { schema, header: false, delimiter: ";", quote: "'" })).toBe(
+      "'';; s \n",
+    );
   });
 
   it("has numbers, dates, bytes and nested values as the reader takes them", async () => {
     const rows = [
-      { i: 2n ** 62n, f: -0, n: Number.NaN, d: new Date(0), b: Uint8Array.of(255), l: ["a", null], s: { x: 1 } },
+      {
+        i: 2n ** 62n,
+        f: -0,
+        n: Number.NaN,
+        d: new Date(0),
+        b: Uint8Array.of(255),
+        l: ["a", null],
+        s: { x: 1 },
+      },
     ];
     expect(await written(rows)).toBe(
       'i,f,n,d,b,l,s\n4611686018427387904,-0,NaN,1970-01-01T00:00:00Z,/w==,"[""a"",null]","{""x"":1}"\n',
@@ -274,7 +303,10 @@ describe("written CSV", () => {
   });
 
   it("guards texts that spreadsheets run, if told", async () => {
-    const rows = [{ t: "=1+1", n: -5 }, { t: "@x", n: 1 }];
+    const rows = [
+      { t: "=1+1", n: -5 },
+      { t: "@x", n: 1 },
+    ];
     expect(await written(rows)).toBe("t,n\n=1+1,-5\n@x,1\n");
     expect(await written(rows, { formulas: "escape" })).toBe("t,n\n'=1+1,-5\n'@x,1\n");
   });
