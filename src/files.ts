@@ -7,9 +7,9 @@
 export type { FileTarget, NodeWritable } from "./files/byteSink.js";
 export type { FileSource } from "./files/byteSource.js";
 export type { CsvFormat } from "./files/csvOptions.js";
-export type { FileRows, ReadOptions } from "./files/fileRows.js";
+export type { FileReadOptions, FileRows } from "./files/fileRows.js";
 export { type ReadCsvOptions, readCsv } from "./files/readCsv.js";
 export { type ReadJsonLinesOptions, readJsonLines } from "./files/readJsonLines.js";
-export type { RowsToWrite, WrittenFile } from "./files/rowsToWrite.js";
+export type { FileWriteResult, RowsToWrite } from "./files/rowsToWrite.js";
 export { type WriteCsvOptions, writeCsv } from "./files/writeCsv.js";
-export { type WriteJsonLinesOptions, type WriteOptions, writeJsonLines } from "./files/writeJsonLines.js";
+export { type FileWriteOptions, type WriteJsonLinesOptions, writeJsonLines } from "./files/writeJsonLines.js";

@@ -4,7 +4,7 @@ import { untilAborted } from "../async/abort.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { createLocalFile } from "../io/localFiles.js";
 import { shortly } from "../optionMembers.js";
-import { pathOf } from "./byteSource.js";
+import { filePathOf } from "./byteSource.js";
 import { fileError } from "./fileErrors.js";
 
 /** The part of a Writable of Node.js that is used. */
@@ -17,8 +17,8 @@ export interface NodeWritable {
 }
 
 /**
- * A file to write: its path or `file:` URL, a WritableStream, or a Writable of Node.js. A path names the file only
- * once it is complete; until then, an older file keeps its name and content.
+ * A file to write: its path or `file:` URL, a WritableStream, or a Writable of Node.js. An older file of a
+ * path keeps its name and content until the new one is complete.
  */
 export type FileTarget = string | URL | WritableStream<Uint8Array> | NodeWritable;
 
@@ -33,8 +33,8 @@ export interface ByteSink {
 }
 
 /**
- * Opens a target, calls `write` with it, and closes it. After a failure, an older file of a path is unchanged, and
- * a stream is destroyed.
+ * Opens a target, calls `write` with it, and closes it. After a failure, an older file of a path is
+ * unchanged, and a stream is destroyed.
  * @param name name of the writer, for messages
  */
 export async function writeTo<Result>(
@@ -57,7 +57,7 @@ export async function writeTo<Result>(
 }
 
 async function openSink(target: unknown, name: string, signal: AbortSignal | undefined): Promise<ByteSink> {
-  const path = pathOf(target, name);
+  const path = filePathOf(target, name);
   if (path !== null) return pathSink(path, name);
   const { getWriter, write, once, end } = (target ?? {}) as Record<string, unknown>;
   if (typeof getWriter === "function") return webSink(target as WritableStream<Uint8Array>, name, signal);
@@ -122,15 +122,15 @@ function webSink(
 
 function nodeSink(stream: NodeWritable, name: string, signal: AbortSignal | undefined): ByteSink {
   /** Calls a method that reports by its callback or by an event. */
-  const run = async (start: (settle: (error?: Error | null) => void) => void): Promise<void> => {
+  const run = async (start: (finish: (error?: Error | null) => void) => void): Promise<void> => {
     let fail: (error: Error) => void = () => undefined;
-    const settled = new Promise<void>((resolve, reject) => {
+    const finished = new Promise<void>((resolve, reject) => {
       fail = reject;
       stream.once("error", reject);
       start((error) => (error ? reject(error) : resolve()));
     });
     try {
-      await untilAborted(settled, signal);
+      await untilAborted(finished, signal);
     } catch (error) {
       signal?.throwIfAborted();
       throw streamFailed(error, name);
@@ -141,9 +141,9 @@ function nodeSink(stream: NodeWritable, name: string, signal: AbortSignal | unde
   // Standard output stays open, as in `pipeline` of Node.js.
   const isStandard = [1, 2].includes((stream as { readonly fd?: number }).fd ?? -1);
   return {
-    write: (bytes) => run((settle) => void stream.write(bytes, settle)),
+    write: (bytes) => run((finish) => void stream.write(bytes, finish)),
     close: async () => {
-      if (!isStandard) await run((settle) => void stream.end(settle));
+      if (!isStandard) await run((finish) => void stream.end(finish));
     },
     async abort(reason) {
       if (isStandard) return;

@@ -9,8 +9,8 @@ import { isObject, shortly } from "../optionMembers.js";
 import { fileError } from "./fileErrors.js";
 
 /**
- * A file to read: its path or `file:` URL, its bytes, a Blob, or a stream of its bytes. A ReadableStream and a
- * Readable of Node.js are streams, and so is any iterable of bytes.
+ * A file to read: its path or `file:` URL, its bytes, a Blob, or a stream of its bytes. A ReadableStream
+ * and a Readable of Node.js are streams, and so is any iterable of bytes.
  */
 export type FileSource =
   | string
@@ -28,7 +28,7 @@ const PIECE_BYTES = 65_536;
 const READ_BYTES = 4 * PIECE_BYTES;
 
 /** Returns the path that a source names; null for bytes and streams. */
-export function pathOf(source: unknown, name: string): string | null {
+export function filePathOf(source: unknown, name: string): string | null {
   if (typeof source === "string") return requirePath(source, name);
   if (!(source instanceof URL)) return null;
   if (source.protocol !== "file:") {
@@ -56,7 +56,7 @@ export function bytesInMemory(source: unknown): Uint8Array | null {
  * @param name name of the reader, for messages
  * @throws InvalidInputError for anything but a file; the signal's reason
  */
-export async function* piecesOf(
+export async function* filePieces(
   source: unknown,
   name: string,
   signal: AbortSignal | undefined,
@@ -76,7 +76,7 @@ async function* blocksOf(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array> {
   signal?.throwIfAborted();
-  const path = pathOf(source, name);
+  const path = filePathOf(source, name);
   if (path !== null) return yield* blocksOfFile(path, name);
   const bytes = bytesInMemory(source);
   if (bytes !== null) return yield bytes;

@@ -92,9 +92,9 @@ export class CsvRecords {
   async #parse(piece: Uint8Array | null): Promise<void> {
     try {
       await new Promise<void>((resolve, reject) => {
-        const settle = (error?: Error | null) => (error ? reject(error) : resolve());
+        const finish = (error?: Error | null) => (error ? reject(error) : resolve());
         if (piece !== null) {
-          this.#parser.write(piece, settle);
+          this.#parser.write(piece, finish);
           return;
         }
         this.#parser.once("error", reject);

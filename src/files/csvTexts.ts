@@ -6,8 +6,8 @@ import { type DataType, type Dictionary, Type } from "apache-arrow";
 export type CsvText = string | null;
 
 /** True if texts are values of the type as they are. */
-export function isTextType(type: DataType): boolean {
-  if (type.typeId === Type.Dictionary) return isTextType((type as Dictionary).dictionary);
+export function isCsvText(type: DataType): boolean {
+  if (type.typeId === Type.Dictionary) return isCsvText((type as Dictionary).dictionary);
   return type.typeId === Type.Utf8 || type.typeId === Type.LargeUtf8;
 }
 
@@ -32,12 +32,12 @@ const NON_FINITE: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Returns a function that makes values of a type, which `encodeValues` then checks. A text that is no value of the
- * type stays a text, for the message.
+ * Returns a function that makes values of a type, which `encodeValues` then checks. A text that is no value
+ * of the type stays a text, for the message.
  * @param nullValues texts that are null in columns of other types than text, quoted or not
  */
 export function textParser(type: DataType, nullValues: ReadonlySet<string>): (text: CsvText) => unknown {
-  if (isTextType(type)) return (text) => text;
+  if (isCsvText(type)) return (text) => text;
   const parse = parserOf(type);
   return (text) => (text === null || nullValues.has(text) ? null : parse(text));
 }

@@ -5,7 +5,7 @@
  *     whole numbers of 64 bits                 int64; not with leading zeros, as in postal codes
  *     numbers, nan, inf                        float64
  *     2024-03-10                               date32
- *     2024-03-10T10:00, 2024-03-10 10:00:00Z   timestamp in microseconds; with UTC if all texts have an offset
+ *     2024-03-10T10:00, 2024-03-10 10:00:00Z   timestamp in microseconds; in UTC if all have an offset
  *     anything else                            utf8
  */
 

@@ -21,10 +21,10 @@ import { bytesInMemory } from "./byteSource.js";
 export interface FileRows extends AsyncIterable<RecordBatch> {}
 
 /** Options that all readers of files take. */
-export interface ReadOptions {
+export interface FileReadOptions {
   /**
-   * Columns of the rows. Default: those of the table that the rows are written to; for a new table, and for rows
-   * that the caller iterates, the file decides.
+   * Columns of the rows. Default: those of the table that the rows are written to; for a new table, and for
+   * rows that the caller iterates, the file decides.
    */
   readonly schema?: Schema | undefined;
   /** Ends the reading. */
@@ -39,7 +39,7 @@ export interface ReadOptions {
 export function fileRows(
   source: unknown,
   name: string,
-  options: ReadOptions,
+  options: FileReadOptions,
   read: (types: ObjectTypes) => AsyncIterable<RecordBatch>,
 ): FileRows {
   const schema = options.schema === undefined ? undefined : requireSchema(options.schema, name);

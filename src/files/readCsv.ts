@@ -7,20 +7,21 @@ import type { ObjectTypes } from "../arrow/objects/objectBatches.js";
 import { yieldToEventLoop } from "../async/eventLoop.js";
 import { InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import { checkOptionMembers, shortly } from "../optionMembers.js";
-import { type FileSource, piecesOf } from "./byteSource.js";
+import { type FileSource, filePieces } from "./byteSource.js";
 import { type CsvFormat, csvFormat } from "./csvOptions.js";
 import { type CsvRecord, CsvRecords } from "./csvRecords.js";
 import { textParser } from "./csvTexts.js";
 import { CsvTypeInference } from "./csvTypes.js";
 import { positiveOption } from "./fileOptions.js";
-import { emptyBatch, type FileRows, fileRows, type ReadOptions } from "./fileRows.js";
+import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
 import { MAX_RECORD_LENGTH } from "./textLines.js";
 
 /** Options of {@link readCsv}. */
-export interface ReadCsvOptions extends ReadOptions, CsvFormat {
+export interface ReadCsvOptions extends FileReadOptions, CsvFormat {
   /**
-   * True: the first line names the columns. False: columns have the names of the table or `schema`, in order, or
-   * `column0`, `column1` and so on. A list: names for the columns of a file without a line of names. Default: true.
+   * True: the first line names the columns. False: columns have the names of the table or `schema`, in
+   * order, or `column0`, `column1` and so on. A list: names for the columns of a file without a line of
+   * names. Default: true.
    */
   readonly header?: boolean | readonly string[] | undefined;
   /**
@@ -54,9 +55,9 @@ const MAX_INFERRED_ROWS = 16 * INFERRED_ROWS;
 /**
  * Reads a CSV file in UTF-8.
  *
- * A table's columns decide the types of the values: numbers, booleans (`true`, `false`, `1`, `0`), ISO dates and
- * times, base64 for binary, and JSON for lists, structs and maps. Without a table or a `schema`, the first rows
- * decide: bool, int64, float64, date32, timestamp in microseconds, or utf8.
+ * A table's columns decide the types of the values: numbers, booleans (`true`, `false`, `1`, `0`), ISO
+ * dates and times, base64 for binary, and JSON for lists, structs and maps. Without a table or a `schema`,
+ * the first rows decide: bool, int64, float64, date32, timestamp in microseconds, or utf8.
  *
  * @example
  * await ns.table("orders").create(readCsv("orders.csv", { delimiter: ";" }));
@@ -74,7 +75,7 @@ export function readCsv(source: FileSource, options: ReadCsvOptions = {}): FileR
     maxLength: positiveOption(`${NAME}.maxRecordLength`, options.maxRecordLength, MAX_RECORD_LENGTH),
   };
   return fileRows(source, NAME, options, (types) =>
-    batchesOf(piecesOf(source, NAME, options.signal), plan, types),
+    batchesOf(filePieces(source, NAME, options.signal), plan, types),
   );
 }
 
@@ -149,7 +150,7 @@ class CsvRows {
     this.#plan = plan;
   }
 
-  /** Reads the names of the columns, and rows from which types are inferred. Returns the columns of the batches. */
+  /** Reads the names of the columns, and rows to infer types from. Returns the columns of the batches. */
   async open(types: ObjectTypes): Promise<Schema> {
     const { header } = this.#plan;
     await this.#fill(2);
@@ -190,8 +191,8 @@ class CsvRows {
 
   /** @param isPartial true if columns that the file lacks are left out; otherwise they are null */
   #named(names: readonly string[], schema: Schema, isPartial: boolean): Schema {
-    const known = new Set(schema.fields.map(({ name }) => name));
-    const unknown = names.find((name) => !known.has(name));
+    const columnNames = new Set(schema.fields.map(({ name }) => name));
+    const unknown = names.find((name) => !columnNames.has(name));
     if (unknown !== undefined) {
       throw new TableSchemaValidationError(
         `${NAME}: there is no column ${unknown}; the columns are ${namesOf(schema)}`,

@@ -5,13 +5,13 @@ import { makeBatch } from "../arrow/exchange/batch.js";
 import { noObjects, type ObjectTypes, openObjects } from "../arrow/objects/objectBatches.js";
 import { InvalidInputError, messageOf } from "../errors.js";
 import { checkOptionMembers } from "../optionMembers.js";
-import { type FileSource, piecesOf } from "./byteSource.js";
+import { type FileSource, filePieces } from "./byteSource.js";
 import { positiveOption } from "./fileOptions.js";
-import { emptyBatch, type FileRows, fileRows, type ReadOptions } from "./fileRows.js";
+import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
 import { linesOf, MAX_RECORD_LENGTH } from "./textLines.js";
 
 /** Options of {@link readJsonLines}. */
-export interface ReadJsonLinesOptions extends ReadOptions {
+export interface ReadJsonLinesOptions extends FileReadOptions {
   /** Maximum length of a line, in characters. Default: 67,108,864. */
   readonly maxRecordLength?: number | undefined;
 }
@@ -23,9 +23,9 @@ const BATCH_CHARS = 2 ** 24;
 /**
  * Reads a file of JSON lines (NDJSON): one JSON object a line. Blank lines are skipped.
  *
- * A table's columns decide the types of the values: ISO text becomes a date or timestamp, text of digits an int64
- * or decimal, base64 text binary. Without a table or a `schema`, the first 8192 rows decide: numbers are float64,
- * texts utf8.
+ * A table's columns decide the types of the values: ISO text becomes a date or timestamp, text of digits an
+ * int64 or decimal, base64 text binary. Without a table or a `schema`, the first 8192 rows decide: numbers
+ * are float64, texts utf8.
  *
  * @example
  * await ns.table("visits").insert(readJsonLines("visits.jsonl"));
@@ -36,7 +36,7 @@ export function readJsonLines(source: FileSource, options: ReadJsonLinesOptions 
   checkOptionMembers(NAME, options, ["schema", "signal", "maxRecordLength"]);
   const maxLength = positiveOption(`${NAME}.maxRecordLength`, options.maxRecordLength, MAX_RECORD_LENGTH);
   return fileRows(source, NAME, options, (types) =>
-    batchesOf(linesOf(piecesOf(source, NAME, options.signal), NAME, maxLength), types),
+    batchesOf(linesOf(filePieces(source, NAME, options.signal), NAME, maxLength), types),
   );
 }
 

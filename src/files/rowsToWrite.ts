@@ -7,8 +7,8 @@ import { isObject } from "../optionMembers.js";
 import { emptyBatch } from "./fileRows.js";
 
 /**
- * Rows to write: a scan, search or query of a table, the result of `queryTable`, an Arrow table or record batch, an
- * iterable of record batches, or plain objects.
+ * Rows to write: a scan, search or query of a table, the result of `queryTable`, an Arrow table or record
+ * batch, an iterable of record batches, or plain objects.
  */
 export type RowsToWrite =
   | Table
@@ -19,7 +19,7 @@ export type RowsToWrite =
   | Iterable<object>;
 
 /** Result of writing a file. */
-export interface WrittenFile {
+export interface FileWriteResult {
   /** Number of rows in the file. */
   readonly rowCount: number;
   /** Length of the file in bytes. */
@@ -44,7 +44,9 @@ interface ScanLike extends AsyncIterable<RecordBatch> {
   readonly schema: Schema | (() => Promise<Schema>);
 }
 
-/** True for rows that know their schema without a batch. Arrow's tables and batches are no async iterables. */
+/**
+ * True for rows that know their schema without a batch. Arrow's tables and batches are no async iterables.
+ */
 const isScan = (rows: unknown): rows is ScanLike =>
   isObject(rows) && Symbol.asyncIterator in rows && "schema" in rows;
 

@@ -4,20 +4,20 @@ import { stringify } from "csv-stringify/sync";
 import { checkOptionMembers } from "../optionMembers.js";
 import { type FileTarget, writeTo } from "./byteSink.js";
 import { type CsvFormat, csvFormat } from "./csvOptions.js";
-import { isTextType } from "./csvTexts.js";
+import { isCsvText } from "./csvTexts.js";
 import { choiceOption } from "./fileOptions.js";
 import { type RowGroup, valuesOf } from "./objectRows.js";
-import { openRows, type RowsToWrite, type WrittenFile } from "./rowsToWrite.js";
-import type { WriteOptions } from "./writeJsonLines.js";
+import { type FileWriteResult, openRows, type RowsToWrite } from "./rowsToWrite.js";
+import type { FileWriteOptions } from "./writeJsonLines.js";
 
 /** Options of {@link writeCsv}. */
-export interface WriteCsvOptions extends WriteOptions, CsvFormat {
-  /** Whether the first line names the columns. Default: true. */
+export interface WriteCsvOptions extends FileWriteOptions, CsvFormat {
+  /** True: the first line names the columns. Default: true. */
   readonly header?: boolean | undefined;
   /**
-   * What to do with texts that spreadsheets run as formulas: those that begin with `=`, `+`, `-`, `@`, a tab or a
-   * carriage return. `"keep"` writes them unchanged; `"escape"` puts a `'` before them, which readers then find in
-   * the text. Default: `"keep"`.
+   * Form of texts that spreadsheets run as formulas: texts that begin with `=`, `+`, `-`, `@`, tab or return.
+   * The option `"keep"` leaves them unchanged. With `"escape"` they get a `'` before them, and readers find it
+   * in the text. Default: `"keep"`.
    */
   readonly formulas?: "keep" | "escape" | undefined;
 }
@@ -27,8 +27,8 @@ const OPTIONS = ["schema", "signal", "delimiter", "quote", "header", "formulas"]
 const FORMULA = /^[=+\-@\t\r\uff0b\uff0d\uff1d\uff20]/;
 
 /**
- * Writes rows as CSV in UTF-8, with a line of names. A null is empty; an empty text is `""`. Dates and times are ISO
- * text, binary is base64; lists, structs and maps are JSON.
+ * Writes rows as CSV in UTF-8, with a line of names. A null is empty; an empty text is `""`. Dates and
+ * times are ISO text, binary is base64; lists, structs and maps are JSON.
  *
  * @example
  * await writeCsv(table.scan({ columns: ["id", "name"] }), "names.csv");
@@ -38,7 +38,7 @@ export async function writeCsv(
   rows: RowsToWrite,
   target: FileTarget,
   options: WriteCsvOptions = {},
-): Promise<WrittenFile> {
+): Promise<FileWriteResult> {
   checkOptionMembers(NAME, options, OPTIONS);
   const format = { ...csvFormat(NAME, options), record_delimiter: "\n", quoted_match: /^$/ };
   const header = choiceOption(`${NAME}.header`, options.header, [true, false]);
@@ -47,7 +47,7 @@ export async function writeCsv(
   const { schema, signal } = options;
   const input = await openRows(rows, signal, schema);
   const { fields } = input.schema;
-  const guarded = fields.map(({ type }) => escapes && isTextType(type));
+  const guarded = fields.map(({ type }) => escapes && isCsvText(type));
   const encoder = new TextEncoder();
   const escaped = (text: string) => (FORMULA.test(text) ? `'${text}` : text);
   try {

@@ -6,10 +6,10 @@ import { checkOptionMembers } from "../optionMembers.js";
 import { type FileTarget, writeTo } from "./byteSink.js";
 import { choiceOption } from "./fileOptions.js";
 import { valuesOf } from "./objectRows.js";
-import { openRows, type RowsToWrite, type WrittenFile } from "./rowsToWrite.js";
+import { type FileWriteResult, openRows, type RowsToWrite } from "./rowsToWrite.js";
 
 /** Options that all writers of files take. */
-export interface WriteOptions {
+export interface FileWriteOptions {
   /** Columns of rows that are plain objects. Default: their types are inferred. Arrow rows have their own. */
   readonly schema?: Schema | undefined;
   /** Ends the writing, and leaves an older file of the path as it was. */
@@ -17,7 +17,7 @@ export interface WriteOptions {
 }
 
 /** Options of {@link writeJsonLines}. */
-export interface WriteJsonLinesOptions extends WriteOptions {
+export interface WriteJsonLinesOptions extends FileWriteOptions {
   /** Form of NaN and infinities: null, or the texts that the reader takes. Default: `"null"`. */
   readonly nonFinite?: "null" | "text" | undefined;
 }
@@ -25,8 +25,8 @@ export interface WriteJsonLinesOptions extends WriteOptions {
 const NAME = "writeJsonLines";
 
 /**
- * Writes rows as JSON lines (NDJSON): one JSON object a line. 64-bit integers beyond 2^53 and decimals are text,
- * dates and timestamps are ISO text, binary is base64, vectors are arrays.
+ * Writes rows as JSON lines (NDJSON): one JSON object a line. Decimals are text, and so are 64-bit integers
+ * beyond 2^53. Dates and timestamps are ISO text, binary is base64, vectors are arrays.
  *
  * @example
  * await writeJsonLines(table.scan({ filter: "year = 2026" }), "visits.jsonl");
@@ -36,7 +36,7 @@ export async function writeJsonLines(
   rows: RowsToWrite,
   target: FileTarget,
   options: WriteJsonLinesOptions = {},
-): Promise<WrittenFile> {
+): Promise<FileWriteResult> {
   checkOptionMembers(NAME, options, ["schema", "signal", "nonFinite"]);
   const nonFinite = choiceOption(`${NAME}.nonFinite`, options.nonFinite, ["null", "text"] as const);
   const { schema, signal } = options;

@@ -1,6 +1,6 @@
 /**
- * Reads and writes files of the host by path. Unlike a disk of tables (io/disk), it follows symbolic links and
- * takes pipes and devices.
+ * Reads and writes files of the host by path. Unlike a disk of tables (io/disk), it follows symbolic links
+ * and takes pipes and devices.
  */
 
 import fs from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * Rows whose types the target may decide: those of files (`tiltyard/files`). The name of the method is global,
- * because the entry points of a program may be ES modules and CommonJS at once.
+ * Rows whose types the target may decide: those of files (`tiltyard/files`). The name of the method is
+ * global, because the entry points of a program may be ES modules and CommonJS at once.
  */
 
 import type { RecordBatch } from "apache-arrow";

@@ -1,8 +1,8 @@
 /**
  * Converts the rows of callers to one form: a schema of this apache-arrow version, and columns batch by
  * batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches, Arrow IPC as
- * bytes or as a stream of bytes, iterables of plain objects (arrow/objects), and rows of files, which fit
- * themselves to the target. Recognises Arrow's objects by their members, never by their class.
+ * bytes or as a stream of bytes, and iterables of plain objects (arrow/objects). Rows of files fit themselves
+ * to the target (`fittableRows`). Recognises Arrow's objects by their members, never by their class.
  *
  * Each batch is validated before it is returned: its buffers, offsets and indices. Memory holds one batch at
  * a time.
