@@ -2,13 +2,13 @@
 
 import type { RecordBatch } from "apache-arrow";
 import { makeBatch } from "../arrow/exchange/batch.js";
-import { noObjects, type ObjectTypes, openObjects } from "../arrow/objects/objectBatches.js";
+import { type ObjectTypes, openObjects } from "../arrow/objects/objectBatches.js";
 import { InvalidInputError, messageOf } from "../errors.js";
 import { checkOptionMembers } from "../optionMembers.js";
 import { type FileSource, filePieces } from "./byteSource.js";
 import { positiveOption } from "./fileOptions.js";
 import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
-import { linesOf, MAX_RECORD_LENGTH } from "./textLines.js";
+import { type Lines, linesOf, MAX_RECORD_LENGTH } from "./textLines.js";
 
 /** Options of {@link readJsonLines}. */
 export interface ReadJsonLinesOptions extends FileReadOptions {
@@ -17,6 +17,8 @@ export interface ReadJsonLinesOptions extends FileReadOptions {
 }
 
 const NAME = "readJsonLines";
+/** Maximum rows of a batch. The first ones decide which columns the rows have. */
+const BATCH_ROWS = 8192;
 /** Characters of lines that make a batch, whatever the number of its rows. */
 const BATCH_CHARS = 2 ** 24;
 
@@ -44,9 +46,10 @@ async function* batchesOf(
   lines: ReturnType<typeof linesOf>,
   types: ObjectTypes,
 ): AsyncGenerator<RecordBatch> {
-  const rows = new JsonRows(lines);
+  const groups = groupsOf(lines);
   try {
-    const { schema, batches } = await openBatches(rows, types);
+    const source = { first: [], next: () => groups.next(), all: null, isGroups: true };
+    const { schema, batches } = await openObjects(source, types);
     let isEmpty = true;
     for await (const { columns, rowCount } of batches) {
       isEmpty = false;
@@ -58,52 +61,22 @@ async function* batchesOf(
   }
 }
 
-async function openBatches(rows: JsonRows, types: ObjectTypes) {
-  const first = await rows.next();
-  if (first.done !== true) {
-    return openObjects(first.value, () => rows.next(), null, {
-      ...types,
-      isBatchFull: () => rows.isBatchFull(),
-    });
-  }
-  const schema = types.schema ?? (await types.tableSchema?.()) ?? null;
-  if (schema === null) throw new InvalidInputError(`${NAME}: the file has no rows; pass a schema`);
-  return noObjects(schema);
-}
-
-/** The objects of lines. */
-class JsonRows {
-  readonly #lines: ReturnType<typeof linesOf>;
-  #texts: readonly string[] = [];
-  #firstLine = 1;
-  #index = 0;
-  #chars = 0;
-
-  constructor(lines: ReturnType<typeof linesOf>) {
-    this.#lines = lines;
-  }
-
-  async next(): Promise<IteratorResult<unknown>> {
-    for (;;) {
-      while (this.#index < this.#texts.length) {
-        const text = this.#texts[this.#index++];
-        if (text.trim() === "") continue;
-        this.#chars += text.length;
-        return { value: parseLine(text, this.#firstLine + this.#index - 1) };
-      }
-      const { done, value } = await this.#lines.next();
-      if (done === true) return { done, value: undefined };
-      this.#texts = value.texts;
-      this.#firstLine = value.firstLine;
-      this.#index = 0;
+/** Yields the objects of lines in groups that make a batch. */
+async function* groupsOf(lines: AsyncIterable<Lines>): AsyncGenerator<object[]> {
+  let group: object[] = [];
+  let chars = 0;
+  for await (const { firstLine, texts } of lines) {
+    for (const [index, text] of texts.entries()) {
+      if (text.trim() === "") continue;
+      group.push(parseLine(text, firstLine + index));
+      chars += text.length;
+      if (group.length < BATCH_ROWS && chars < BATCH_CHARS) continue;
+      yield group;
+      group = [];
+      chars = 0;
     }
   }
-
-  isBatchFull(): boolean {
-    if (this.#chars < BATCH_CHARS) return false;
-    this.#chars = 0;
-    return true;
-  }
+  if (group.length > 0) yield group;
 }
 
 function parseLine(text: string, line: number): object {

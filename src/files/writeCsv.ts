@@ -16,8 +16,8 @@ export interface WriteCsvOptions extends FileWriteOptions, CsvFormat {
   readonly header?: boolean | undefined;
   /**
    * Form of texts that spreadsheets run as formulas: texts that begin with `=`, `+`, `-`, `@`, tab or return.
-   * The option `"keep"` leaves them unchanged. With `"escape"` they get a `'` before them, and readers find it
-   * in the text. Default: `"keep"`.
+   * The option `"keep"` leaves them unchanged. With `"escape"` they get a `'` before them, which stays in the
+   * text when it is read. Default: `"keep"`.
    */
   readonly formulas?: "keep" | "escape" | undefined;
 }

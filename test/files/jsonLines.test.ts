@@ -65,7 +65,7 @@ describe("a file of JSON lines", () => {
     });
     expect(await table.insert(readJsonLines(bytesOfText("\n")))).toMatchObject({ numInsertedRows: 0 });
     expect((await rejection(rowsOf(""))) as Error).toMatchObject({
-      message: "readJsonLines: the file has no rows; pass a schema",
+      message: "there are no rows, and no schema: the input is empty",
     });
   });
 
