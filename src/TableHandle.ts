@@ -17,7 +17,15 @@ import {
   withoutNulls,
 } from "./handle/handleOptions.js";
 import { explainOtherNames, TABLE_CALLS } from "./handle/otherNames.js";
-import type { AnyRow, Selectable, SelectedRow } from "./handle/rowTypes.js";
+import type {
+  AnyRow,
+  ColumnPath,
+  FoundRowOf,
+  InputRow,
+  LoosePath,
+  Selectable,
+  SelectedRow,
+} from "./handle/rowTypes.js";
 import { type Scan, type ScanOptions, scanOf } from "./handle/scan.js";
 import { TableQuery } from "./handle/tableQuery.js";
 import { formatIdentifier, parseIdentifier } from "./ident.js";
@@ -30,6 +38,7 @@ import type * as rowsOf from "./namespace/rows.js";
 import type * as schemas from "./namespace/schema.js";
 import type * as tables from "./namespace/tables.js";
 import type * as tags from "./namespace/tags.js";
+import type { FullTextQuery } from "./namespace/textQueries.js";
 import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
 import { checkOptionMembers, isObject, shortly } from "./optionMembers.js";
@@ -132,7 +141,7 @@ export class TableHandle<Row extends object = AnyRow> {
    * @throws TableAlreadyExistsError
    */
   async create(
-    data: rowsOf.RowsInput,
+    data: rowsOf.RowsInput<InputRow<Row>>,
     options?: OptionsOf<tables.CreateTableRequest>,
   ): Promise<tables.CreateTableResponse> {
     const checked = checkedOptions("create", options, "createTable");
@@ -179,7 +188,7 @@ export class TableHandle<Row extends object = AnyRow> {
    * @throws TableSchemaValidationError if the rows do not match the schema
    */
   async insert(
-    data: rowsOf.RowsInput,
+    data: rowsOf.RowsInput<InputRow<Row>>,
     options?: OptionsOf<rowsOf.InsertIntoTableRequest>,
   ): Promise<rowsOf.InsertIntoTableResponse> {
     const checked = checkedOptions("insert", options, "insertIntoTable");
@@ -193,10 +202,10 @@ export class TableHandle<Row extends object = AnyRow> {
    *
    * @throws InvalidInputError at once for unknown options; all other errors occur when the rows are read
    */
-  scan<const Columns extends Selectable = undefined>(
-    options?: ScanOptions<Columns>,
+  scan<const Columns extends Selectable<Row> = undefined>(
+    options?: ScanOptions<Columns, ColumnPath<Row>>,
   ): Scan<SelectedRow<Row, Columns> & object> {
-    const query = checkedOptions("scan", options, "queryTable");
+    const query = checkedOptions("scan", options as ScanOptions, "queryTable");
     return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }));
   }
 
@@ -207,8 +216,9 @@ export class TableHandle<Row extends object = AnyRow> {
    *
    * @param options initial options, as in {@link scan}
    */
-  query(options?: Omit<ScanOptions, "columns">): TableQuery<Row> {
-    const { columns: _, ...query } = checkedOptions<ScanOptions>("query", options, "queryTable", ["columns"]);
+  query(options?: Omit<ScanOptions<undefined, ColumnPath<Row>>, "columns">): TableQuery<Row> {
+    const start = options as ScanOptions | undefined;
+    const { columns: _, ...query } = checkedOptions("query", start, "queryTable", ["columns"]);
     const runner: ConstructorParameters<typeof TableQuery>[0] = {
       query: (query) => this.#namespace.queryTable({ ...query, ...this.#read() }),
       explain: async (query, options) => {
@@ -264,16 +274,22 @@ export class TableHandle<Row extends object = AnyRow> {
    *
    *     const rows = await table.search({ text: "puppy training", columns: ["id"], limit: 10 }).toArray();
    *
-   * Rows also have `_distance` (vector), `_score` (text), or both and `_relevance_score` (hybrid). The type
-   * of {@link query} includes these columns.
+   * Rows also have `_distance` (vector), `_score` (text), or both and `_relevance_score` (hybrid).
    */
-  search(options: SearchOptions): Scan<Row> {
+  search<
+    const Columns extends Selectable<Row> = undefined,
+    Vector extends queries.SearchVector | undefined = undefined,
+    Text extends string | undefined = undefined,
+    Query extends FullTextQuery | undefined = undefined,
+  >(
+    options: SearchOptions<Columns, Vector, Text, Query, ColumnPath<Row>>,
+  ): Scan<FoundRowOf<SelectedRow<Row, Columns>, Vector, Text, Query> & object> {
     // Handles of other libraries accept a bare vector or text.
     const bare = typeof options === "string" ? "text" : isVector(options) ? "vector" : null;
     if (bare !== null) {
       throw new InvalidInputError(`search: options must be an object, as in { ${bare}: …, limit: 10 }`);
     }
-    const query = checkedOptions("search", options, [...SEARCH_OPTIONS]);
+    const query = checkedOptions("search", options as SearchOptions, [...SEARCH_OPTIONS]);
     return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }));
   }
 
@@ -285,11 +301,12 @@ export class TableHandle<Row extends object = AnyRow> {
    */
   async take(
     rowOffsets: queries.RowOffsets,
-    columns?: queries.ColumnSelection,
+    columns?: Selectable<Row>,
     options?: SignalOptions,
   ): Promise<Table> {
     const { signal } = checkedOptions("take", options, SIGNAL);
-    return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns, signal });
+    const selection = columns as queries.ColumnSelection | undefined;
+    return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns: selection, signal });
   }
 
   /**
@@ -298,7 +315,7 @@ export class TableHandle<Row extends object = AnyRow> {
    * @throws InvalidInputError for an offset beyond the live rows, and for a column without blobs
    */
   async takeBlobs(
-    column: string,
+    column: LoosePath<Row>,
     rowOffsets: queries.RowOffsets,
     options?: SignalOptions,
   ): Promise<(queries.LazyBlob | null)[]> {
@@ -340,10 +357,10 @@ export class TableHandle<Row extends object = AnyRow> {
    *
    *     await table.update({ where: "id = 7", values: { name: "x" }, valuesSql: { count: "count + 1" } });
    */
-  async update(options: UpdateOptions): Promise<rowsOf.UpdateTableResponse> {
+  async update(options: UpdateOptions<Row>): Promise<rowsOf.UpdateTableResponse> {
     const members = [...CONDITION_MEMBERS, "values", "valuesSql", "signal", "onProgress", "message"];
     return this.#namespace.updateTable({
-      ...checkedOptions("update", options, members),
+      ...checkedOptions("update", options as UpdateOptions, members),
       ...this.#write(),
     });
   }
@@ -356,8 +373,8 @@ export class TableHandle<Row extends object = AnyRow> {
    * @param on path of the key column, or several
    */
   async mergeInsert(
-    on: string | readonly string[],
-    data: rowsOf.RowsInput,
+    on: ColumnPath<Row> | readonly ColumnPath<Row>[],
+    data: rowsOf.RowsInput<InputRow<Row>>,
     options?: OptionsOf<rowsOf.MergeInsertIntoTableRequest, "on">,
   ): Promise<rowsOf.MergeInsertIntoTableResponse> {
     const checked = checkedOptions("mergeInsert", options, "mergeInsertIntoTable", ["on"]);
@@ -394,7 +411,7 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /** Drops columns or struct members by path. Older versions keep them. */
   async dropColumns(
-    paths: string | readonly string[],
+    paths: LoosePath<Row> | readonly LoosePath<Row>[],
     options?: CommitMethodOptions,
   ): Promise<schemas.AlterTableDropColumnsResponse> {
     const change = checkedOptions("dropColumns", options, CHANGE);
@@ -407,7 +424,7 @@ export class TableHandle<Row extends object = AnyRow> {
    * @returns the id of the job for {@link waitForJob}
    */
   async backfill(
-    column: string,
+    column: LoosePath<Row>,
     options?: OptionsOf<schemas.AlterTableBackfillColumnsRequest, "column">,
   ): Promise<schemas.AlterTableBackfillColumnsResponse> {
     const checked = checkedOptions("backfill", options, "alterTableBackfillColumns", ["column"]);
@@ -451,7 +468,7 @@ export class TableHandle<Row extends object = AnyRow> {
 
   /** Starts a job that builds an index. {@link waitForJob} waits for it. */
   async createIndex(
-    column: string,
+    column: ColumnPath<Row>,
     options?: OptionsOf<indexes.CreateTableIndexRequest, "column">,
   ): Promise<indexes.CreateTableIndexResponse> {
     const checked = checkedOptions("createIndex", options, "createTableIndex", ["column"]);
@@ -481,8 +498,8 @@ export class TableHandle<Row extends object = AnyRow> {
   /**
    * Lists the jobs of the table and its branches, the most recently started first.
    *
-   *     const { jobId } = await table.backfill("vector");
-   *     await table.waitForJob(jobId, { onProgress: ({ done, total }) => console.log(done, total) });
+   *     const job = await table.backfill("vector");
+   *     await table.waitForJob(job, { onProgress: ({ done, total }) => console.log(done, total) });
    */
   async listJobs(options?: OptionsOf<jobs.ListJobsRequest>): Promise<readonly jobs.Job[]> {
     const checked = checkedOptions("listJobs", options, "listJobs");
@@ -493,28 +510,36 @@ export class TableHandle<Row extends object = AnyRow> {
    * Returns the state of a job.
    * @throws TransactionNotFoundError
    */
-  async describeJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
+  async describeJob(job: jobs.JobReference, options?: SignalOptions): Promise<jobs.Job> {
     const { signal } = checkedOptions("describeJob", options, SIGNAL);
-    return this.#namespace.describeJob({ ...this.#call, jobId, signal });
+    return this.#namespace.describeJob({ ...this.#call, jobId: job, signal });
   }
 
   /**
    * Waits until a job has succeeded or was cancelled, or until the timeout.
+   *
+   *     await table.waitForJob(await table.createIndex("city"));
+   *
+   * @param job id of the job, or the answer of the call that started it
    * @returns the job after the wait
    * @throws the error of a failed job
    */
-  async waitForJob(jobId: string, options?: OptionsOf<jobs.WaitForJobRequest, "jobId">): Promise<jobs.Job> {
+  async waitForJob(
+    job: jobs.JobReference,
+    options?: OptionsOf<jobs.WaitForJobRequest, "jobId">,
+  ): Promise<jobs.Job> {
     const checked = checkedOptions("waitForJob", options, "waitForJob", ["jobId"]);
-    return this.#namespace.waitForJob({ ...checked, ...this.#call, jobId });
+    return this.#namespace.waitForJob({ ...checked, ...this.#call, jobId: job });
   }
 
   /**
    * Cancels a job of any process. Committed work stays.
+   * @param job id of the job, or the answer of the call that started it
    * @returns the job after the call
    */
-  async cancelJob(jobId: string, options?: SignalOptions): Promise<jobs.Job> {
+  async cancelJob(job: jobs.JobReference, options?: SignalOptions): Promise<jobs.Job> {
     const { signal } = checkedOptions("cancelJob", options, SIGNAL);
-    return this.#namespace.cancelJob({ ...this.#call, jobId, signal });
+    return this.#namespace.cancelJob({ ...this.#call, jobId: job, signal });
   }
 
   // ------------------------------------------------------------------------------------------ versions, refs

@@ -12,17 +12,22 @@ export type {
   SignalOptions,
   TableHandleOptions,
   UpdateOptions,
+  VectorOptions,
 } from "./handle/handleOptions.js";
-export type { SelectedRow } from "./handle/rowTypes.js";
+export type {
+  ColumnPath,
+  Distance,
+  Hybrid,
+  InputRow,
+  Relevance,
+  Score,
+  Selectable,
+  SelectedRow,
+} from "./handle/rowTypes.js";
 export type { Scan, ScanOptions } from "./handle/scan.js";
 export {
-  type Distance,
-  type Hybrid,
   type MatchingOptions,
   type PlanOptions,
-  type Relevance,
-  type Score,
-  type SortColumn,
   TableQuery,
 } from "./handle/tableQuery.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";

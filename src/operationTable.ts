@@ -90,7 +90,7 @@ const values = <Names extends string>(...names: readonly Names[]) => recordOf("v
 const one = <Members extends object>(members: RulesOf<Members>): Rule => ({ members, isList: false });
 const each = <Members extends object>(members: RulesOf<Members>): Rule => ({ members, isList: true });
 
-const columns = one<Exclude<queries.ColumnSelection, readonly unknown[]>>(
+const columns = one<Exclude<queries.ColumnSelection, readonly unknown[] | string>>(
   values("columnNames columnAliases"),
 );
 
@@ -111,10 +111,9 @@ const QUERY = {
     "branch version asOf tag limit k offset withRowId batchSize maxColumns batchBytes memory",
     "filter predicate where params useScalarIndex vector vectorColumn distanceType nprobes refineFactor ef",
     "prefilter bypassVectorIndex fastSearch lowerBound upperBound fullTextQuery text highlight",
-    "rerank minimumNprobes maximumNprobes",
+    "rerank minimumNprobes maximumNprobes orderBy",
   ),
   columns,
-  orderBy: each<queries.OrderByColumn>(values("columnName ascending nullsFirst")),
 };
 
 const INDEX = values(
@@ -130,8 +129,11 @@ const VIRTUAL = one<schemas.VirtualColumn & Record<ForeignMember, unknown>>(
   values("udfName udfVersion inputColumns fieldMetadata image udf udfBackend manifest", "manifestChecksum"),
 );
 
-/** The answer of an operation that started a job may be passed on as the request about that job. */
-const STARTED: Rules = values("transactionId");
+/** A job, or the answer of an operation that started it, may be passed on as the request about that job. */
+const STARTED: Rules = values(
+  "transactionId kind table branch state done total unit rate estimatedEnd createdAt startedAt",
+  "finishedAt isInterrupted error result",
+);
 
 export const OPERATIONS = {
   // ------------------------------------------------------------------------------------- namespaces

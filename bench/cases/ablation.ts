@@ -29,6 +29,7 @@ import { spaceKernelUse } from "../../src/indexes/vector/distance/vectorSpace.js
 import { walkSwitch } from "../../src/indexes/vector/graph/walkKernel.js";
 import { sketchSwitch } from "../../src/indexes/vector/sketches/sketchKernels.js";
 import { type CallRoute, lockCalls, shortCalls } from "../../src/io/disk/callRoute.js";
+import type { CreateTableIndexRequest } from "../../src/namespace/indexes.js";
 import type { BenchCase, PreparedCase, Side, Size } from "../case.js";
 import { byteLength, type ColumnName, makeRows } from "../data.js";
 import { tiltyardTable } from "../sides.js";
@@ -321,11 +322,12 @@ const searchVectors =
 const openInline = (root: string, vectorCacheBytes?: number): DirectoryNamespace =>
   new DirectoryNamespace({ root, durability: "none", workers: 0, vectorCacheBytes });
 
-async function buildIndex(
-  ns: DirectoryNamespace,
-  index: Omit<Parameters<DirectoryNamespace["createTableIndex"]>[0], "id">,
-): Promise<void> {
-  const { jobId } = await ns.createTableIndex({ ...TABLE, ...index, replace: true });
+async function buildIndex(ns: DirectoryNamespace, index: Omit<CreateTableIndexRequest, "id">): Promise<void> {
+  const { jobId } = await ns.createTableIndex({
+    ...TABLE,
+    ...index,
+    replace: true,
+  } as CreateTableIndexRequest);
   const { state, error } = await ns.waitForJob({ jobId });
   if (state !== "Succeeded") throw new Error(`the build ended as ${state}: ${error?.message}`);
 }

@@ -4,10 +4,12 @@ import { InvalidInputError } from "../errors.js";
 import type { Moment, WithMessage } from "../namespace/members.js";
 import type * as queries from "../namespace/queries.js";
 import type { RequestBase, TableRequest } from "../namespace/request.js";
+import type { FullTextQuery } from "../namespace/textQueries.js";
 import type { WithProgress } from "../namespace/upkeep.js";
 import { type OperationName, recordOf } from "../operationTable.js";
 import { isObject, shortly, unknownMember } from "../optionMembers.js";
 import { requestMembers } from "../requestMembers.js";
+import type { AnyRow, ColumnPath, InputValues, Selectable } from "./rowTypes.js";
 import type { ScanOptions } from "./scan.js";
 
 /** Version that a handle reads, and its caller. */
@@ -37,7 +39,7 @@ export interface SignalOptions {
 export interface CommitMethodOptions extends SignalOptions, WithMessage {}
 
 /** Options of {@link TableHandle.update}. */
-export interface UpdateOptions extends SignalOptions, WithProgress, WithMessage {
+export interface UpdateOptions<Row = AnyRow> extends SignalOptions, WithProgress, WithMessage {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */
   readonly where?: queries.RowCondition | undefined;
   /** Synonym of `where`. */
@@ -45,18 +47,42 @@ export interface UpdateOptions extends SignalOptions, WithProgress, WithMessage 
   /** Synonym of `where`. */
   readonly predicate?: queries.RowCondition | undefined;
   /** New values by the names of top-level columns. */
-  readonly values?: Readonly<Record<string, unknown>> | undefined;
+  readonly values?: InputValues<Row> | undefined;
   /** SQL expressions by column path. They see the values before the update. */
-  readonly valuesSql?: Readonly<Record<string, string>> | undefined;
+  readonly valuesSql?: SqlByPath<ColumnPath<Row>> | undefined;
   /** Values of the parameters in `where` and the expressions, written `$name`. */
   readonly params?: queries.FilterParameters | undefined;
 }
 
+/** SQL expressions by column path. */
+type SqlByPath<Path extends string> = string extends Path
+  ? Readonly<Record<string, string>>
+  : { readonly [Each in Path]?: string };
+
 /** Options of {@link TableHandle.search}. */
-export interface SearchOptions
-  extends ScanOptions,
-    queries.VectorSearchOptions,
-    Pick<queries.QueryTableRequest, "vector" | "fullTextQuery" | "text" | "highlight" | "rerank"> {}
+export interface SearchOptions<
+  Columns = Selectable,
+  Vector extends queries.SearchVector | undefined = queries.SearchVector | undefined,
+  Text extends string | undefined = string | undefined,
+  Query extends FullTextQuery | undefined = FullTextQuery | undefined,
+  Path extends string = string,
+> extends ScanOptions<Columns, Path>,
+    VectorOptions<Path>,
+    Pick<queries.QueryTableRequest, "highlight" | "rerank"> {
+  /** Query vector; see {@link QueryTableRequest.vector}. */
+  readonly vector?: Vector;
+  /** Words to search in all indexed text columns. Not allowed with `fullTextQuery`. */
+  readonly text?: Text;
+  /** Text query; see {@link QueryTableRequest.fullTextQuery}. */
+  readonly fullTextQuery?: Query;
+}
+
+/** Options of a vector search on a table with columns of these paths. */
+export interface VectorOptions<Path extends string = string>
+  extends Omit<queries.VectorSearchOptions, "vectorColumn"> {
+  /** Path of the vector column. Default: the only vector column of the table. */
+  readonly vectorColumn?: Path | undefined;
+}
 
 /** Names of the options of a vector search. */
 export const VECTOR_OPTIONS: readonly (keyof queries.VectorSearchOptions)[] = [
@@ -72,7 +98,7 @@ type OfHandle = "id" | "branch" | "version" | "tag" | "asOf" | "identity" | "pri
 export type OptionsOf<
   Request extends TableRequest | RequestBase,
   Argument extends keyof Request = never,
-> = Omit<Request, Argument | OfHandle>;
+> = Request extends unknown ? Omit<Request, Argument | OfHandle> : never;
 
 const OF_HANDLE: Readonly<Record<OfHandle, true>> = recordOf(
   true,

@@ -2,7 +2,7 @@
 
 import type { RecordBatch, Schema } from "apache-arrow";
 import type * as queries from "../namespace/queries.js";
-import type { AnyRow, Selectable } from "./rowTypes.js";
+import type { AnyRow, Selectable, SortColumns } from "./rowTypes.js";
 
 /** Members of a query request that are options of scans. */
 type ScanMember =
@@ -10,17 +10,18 @@ type ScanMember =
   | "predicate"
   | "where"
   | "params"
-  | "orderBy"
   | "limit"
   | "offset"
   | "withRowId"
   | "batchSize";
 
 /** Options of {@link TableHandle.scan}. */
-export interface ScanOptions<Columns extends Selectable = Selectable>
+export interface ScanOptions<Columns = Selectable, Path extends string = string>
   extends Pick<queries.QueryTableRequest, ScanMember | "useScalarIndex" | "signal"> {
   /** Columns of the result. Default: all columns of the table. */
   readonly columns?: Columns | undefined;
+  /** Columns to sort by; the first has the highest priority. See {@link QueryTableRequest.orderBy}. */
+  readonly orderBy?: SortColumns<Path> | undefined;
 }
 
 /**

@@ -5,8 +5,19 @@ import { InvalidInputError } from "../errors.js";
 import type * as queries from "../namespace/queries.js";
 import type { FullTextQuery, StructuredTextQuery } from "../namespace/textQueries.js";
 import { isObject, shortly } from "../optionMembers.js";
-import { checkedOptions, VECTOR_OPTIONS } from "./handleOptions.js";
-import type { AnyRow, Selectable, SelectedRow } from "./rowTypes.js";
+import { checkedOptions, VECTOR_OPTIONS, type VectorOptions } from "./handleOptions.js";
+import type {
+  AnyRow,
+  ColumnPath,
+  Distance,
+  Relevance,
+  Score,
+  Searched,
+  Selectable,
+  SelectedRow,
+  SortColumns,
+  WithSearch,
+} from "./rowTypes.js";
 import { type Scan, type ScanOptions, scanOf } from "./scan.js";
 
 /** Options of {@link TableQuery.explain} and {@link TableQuery.analyze}. */
@@ -30,9 +41,9 @@ export interface QueryRunner {
 }
 
 /** Options of {@link TableQuery.matching}. */
-export interface MatchingOptions {
+export interface MatchingOptions<Path extends string = string> {
   /** Paths of the columns to search for words. Default: all indexed columns. */
-  readonly columns?: readonly string[] | undefined;
+  readonly columns?: readonly Path[] | undefined;
   /** True: conditions apply before the search. False: to the rows that it found. Default: true. */
   readonly prefilter?: boolean | undefined;
   /** True: skips rows that no index covers. Default: false. */
@@ -40,45 +51,6 @@ export interface MatchingOptions {
   /** True: adds the column `_highlights` with the matching ranges. Default: false. */
   readonly highlight?: boolean | undefined;
 }
-
-/** Columns that {@link TableQuery.matching} adds. */
-export interface Score {
-  /** BM25 score; the best row comes first. */
-  _score: number;
-  /** Matching ranges; only with `highlight: true`. */
-  _highlights?: readonly queries.Highlight[];
-}
-
-/** A column to sort by: a path, or an object with a direction. */
-export type SortColumn = string | queries.OrderByColumn;
-
-/** Column that {@link TableQuery.nearestTo} adds. */
-export interface Distance {
-  /** Distance from the query vector. */
-  _distance: number;
-}
-
-/** Column that a hybrid search adds. */
-export interface Relevance {
-  /** Relevance; the most relevant row comes first. */
-  _relevance_score: number;
-}
-
-/** Columns that a hybrid search adds. */
-export interface Hybrid extends Relevance, Pick<Score, "_highlights"> {
-  /** Distance from the query vector. Null if only the text search found the row. */
-  _distance: number | null;
-  /** BM25 score. Null if only the vector search found the row. */
-  _score: number | null;
-}
-
-/** Columns that a search adds: those of a hybrid search if an earlier search is of the other kind. */
-type Searched<Earlier, Added extends keyof Hybrid, Alone> = Earlier extends { [Each in Added]: unknown }
-  ? Hybrid
-  : Alone;
-
-/** Row with the columns of a search, which replace those of an earlier search. */
-type WithSearch<Row, Columns> = Columns extends Hybrid ? Omit<Row, keyof Hybrid> & Columns : Row & Columns;
 
 /** Column that {@link TableQuery.withRowId} adds. */
 export interface RowId {
@@ -135,23 +107,21 @@ export class TableQuery<
   }
 
   /** Selects the columns. A later selection replaces an earlier one. */
-  select<const Columns extends queries.ColumnSelection>(
+  select<const Columns extends NonNullable<Selectable<Row>>>(
     columns: Columns,
   ): TableQuery<Row, SelectedRow<Row, Columns> & Found, Found> {
-    if (typeof columns === "string") {
-      throw new InvalidInputError(`select: must be a list of columns, as in select([${shortly(columns)}])`);
-    }
-    return this.#with({ columns });
+    return this.#with({ columns: columns as queries.ColumnSelection });
   }
 
   /**
    * Sorts the rows by the first column, then by the following ones. Columns of earlier calls have priority.
    *
-   *     table.query().orderBy("city", { columnName: "price", ascending: false })
+   *     table.query().orderBy("city", "-price")
+   *     table.query().orderBy({ city: "asc", price: "desc" })
    */
-  orderBy(...columns: (SortColumn | readonly SortColumn[])[]): TableQuery<Row, Selected, Found> {
-    const sortColumns = columns.flat().map((column, index): queries.OrderByColumn => {
-      if (typeof column !== "string") return column;
+  orderBy(...columns: SortColumns<ColumnPath<Row>>[]): TableQuery<Row, Selected, Found> {
+    const sortColumns = columns.flat().map((column, index): queries.SortColumn => {
+      if (typeof column !== "string") return column as queries.SortColumn;
       const [, path, direction] = /^(\S+)\s+(asc|desc)$/i.exec(column) ?? [];
       if (direction !== undefined) {
         const ascending = /^asc/i.test(direction);
@@ -165,9 +135,10 @@ export class TableQuery<
           `orderBy: write the direction with its column, as in { columnName: ${shortly(columns[index - 1])}, ascending: ${ascending} }`,
         );
       }
-      return { columnName: column };
+      return column;
     });
-    return this.#with({ orderBy: [...(this.#options.orderBy ?? []), ...sortColumns] });
+    const { orderBy: earlier = [] } = this.#options;
+    return this.#with({ orderBy: [...asList(earlier), ...sortColumns] });
   }
 
   /**
@@ -182,7 +153,7 @@ export class TableQuery<
    */
   matching(
     text: string | StructuredTextQuery,
-    options?: MatchingOptions,
+    options?: MatchingOptions<ColumnPath<Row>>,
   ): TableQuery<
     Row,
     WithSearch<Selected, Searched<Found, "_distance", Score>>,
@@ -242,7 +213,7 @@ export class TableQuery<
    */
   nearestTo(
     vector: queries.SearchVector,
-    options: queries.VectorSearchOptions = {},
+    options: VectorOptions<ColumnPath<Row>> = {},
   ): TableQuery<
     Row,
     WithSearch<Selected, Searched<Found, "_score", Distance>>,
@@ -310,6 +281,9 @@ export class TableQuery<
     return new TableQuery<Row, NewSelected, NewFound>(this.#runner, { ...this.#options, ...options });
   }
 }
+
+const asList = (columns: NonNullable<queries.QueryTableRequest["orderBy"]>): readonly queries.SortColumn[] =>
+  Array.isArray(columns) ? columns : [columns as queries.SortColumn];
 
 function checkCondition(filter: unknown, label: string): void {
   if (typeof filter === "string" || (isObject(filter) && "syntax" in filter)) return;

@@ -8,45 +8,44 @@ import type {
   PageRequest,
   WithMessage,
 } from "./members.js";
+import type { OtherSpelling } from "./request.js";
 import type { StartedJob, WithProgress } from "./upkeep.js";
 
-/** Kind of an index, in any case. */
+/** Kind of an index. */
 export type IndexType =
   | "BTREE"
-  | "SCALAR"
   | "BITMAP"
   | "LABEL_LIST"
   | "ZONEMAP"
   | "BLOOMFILTER"
   | "NGRAM"
   | "FTS"
-  | "INVERTED"
-  | "FM"
-  | "VECTOR"
+  | VectorIndexType;
+
+/** Kind of a vector index. */
+export type VectorIndexType =
   | "IVF_FLAT"
   | "IVF_SQ"
   | "IVF_PQ"
-  | "IVF_RQ"
   | "IVF_HNSW_FLAT"
   | "IVF_HNSW_SQ"
   | "IVF_HNSW_PQ";
 
+/** Synonyms of kinds, and kinds that this release does not build. Completion does not offer them. */
+type OtherIndexType = "SCALAR" | "INVERTED" | "VECTOR" | "FM" | "IVF_RQ";
+
+/** Kinds, with the spellings and synonyms that are also accepted. */
+type AnyIndexType<Kind extends IndexType, Synonym extends OtherIndexType = never> =
+  | Kind
+  | OtherSpelling<Lowercase<Kind> | Synonym | Lowercase<Synonym>>;
+
 /** Distance of vectors, in any case. */
 export type DistanceType = "l2" | "cosine" | "dot" | "hamming" | (string & Record<never, never>);
 
-/**
- * Request of `createTableIndex` and `createTableScalarIndex`. This release does not build the kinds `FM` and
- * `IVF_RQ`. Options of one kind are validated for all kinds, and ignored for other kinds.
- */
-export interface CreateTableIndexRequest extends BranchRequest, WithProgress, WithMessage {
+/** Members of every request for a new index. */
+interface IndexRequest extends BranchRequest, WithProgress, WithMessage {
   /** Path of the column, such as `a.b` for a struct member. */
   readonly column: string;
-  /**
-   * Kind of the index. Case and underscores are ignored at run time. Synonyms: `SCALAR` is `BTREE`,
-   * `INVERTED` is `FTS`, `VECTOR` is `IVF_PQ`. Default: `BTREE`; for vectors `IVF_PQ`; for uint8 vectors
-   * `IVF_FLAT`, their only kind.
-   */
-  readonly indexType?: IndexType | Lowercase<IndexType> | undefined;
   /**
    * Name of the index. Default: `<path>_idx`, with a number appended if an index on another column, or of
    * another kind, has that name.
@@ -54,60 +53,133 @@ export interface CreateTableIndexRequest extends BranchRequest, WithProgress, Wi
   readonly name?: string | undefined;
   /** True: replaces an index of that name on the same column. False: fails if it exists. Default: false. */
   readonly replace?: boolean | undefined;
-  /** `ZONEMAP`, `BLOOMFILTER`: rows per zone, 1 to 1,048,576. Default: 8192. */
+}
+
+/** Request for an index of any kind with the default settings of the kind. */
+export interface PlainIndexRequest extends IndexRequest {
+  /**
+   * Kind of the index. Case and underscores are ignored at run time. Synonyms: `SCALAR` is `BTREE`,
+   * `INVERTED` is `FTS`, `VECTOR` is `IVF_PQ`. Default: `BTREE`; for vectors `IVF_PQ`; for uint8 vectors
+   * `IVF_FLAT`, their only kind.
+   */
+  readonly indexType: AnyIndexType<IndexType, OtherIndexType>;
+}
+
+/** Request for an index of zones. */
+export interface ZoneIndexRequest extends IndexRequest {
+  /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
+  readonly indexType: AnyIndexType<"ZONEMAP" | "BLOOMFILTER">;
+  /** Rows per zone, 1 to 1,048,576. Default: 8192. */
   readonly rowsPerZone?: number | undefined;
-  /** Vectors: `l2` (default), `cosine` or `dot`. uint8 vectors: `hamming`, the number of unequal bits. */
-  readonly distanceType?: DistanceType | undefined;
-  /** `FTS`: true stores positions of words, which phrase queries need. Default: false. */
+}
+
+/** Request for an index of words. */
+export interface TextIndexRequest extends IndexRequest {
+  /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
+  readonly indexType: AnyIndexType<"FTS", "INVERTED">;
+  /** True: stores positions of words, which phrase queries need. Default: false. */
   readonly withPosition?: boolean | undefined;
   /**
-   * `FTS`: tokenizer. `simple` (default) yields runs of letters and digits; `whitespace` splits at ASCII
+   * Tokenizer. `simple` (default) yields runs of letters and digits; `whitespace` splits at ASCII
    * white space; `raw` does not split; `ngram` yields windows of characters.
    */
   readonly baseTokenizer?: string | undefined;
   /**
-   * `FTS`: language of stop words and stemming, in any case: Arabic, Danish, Dutch, English (default),
+   * Language of stop words and stemming, in any case: Arabic, Danish, Dutch, English (default),
    * Finnish, French, German, Greek, Hungarian, Italian, Norwegian, Portuguese, Romanian, Russian, Spanish,
    * Swedish, Tamil or Turkish.
    */
   readonly language?: string | undefined;
-  /** `FTS`: words of at least this many UTF-8 bytes are not indexed. Default: 40. */
+  /** Words of at least this many UTF-8 bytes are not indexed. Default: 40. */
   readonly maxTokenLength?: number | undefined;
-  /** `FTS`: true ignores case. Default: true. */
+  /** True: ignores case. Default: true. */
   readonly lowerCase?: boolean | undefined;
-  /** `FTS`: true reduces words to their stems. Default: true; false for `ngram`. */
+  /** True: reduces words to their stems. Default: true; false for `ngram`. */
   readonly stem?: boolean | undefined;
-  /** `FTS`: true does not index stop words. Default: true; false for `ngram`. */
+  /** True: does not index stop words. Default: true; false for `ngram`. */
   readonly removeStopWords?: boolean | undefined;
-  /** `FTS`: stop words in place of the language's. Compared with lower-case, stemmed words. */
+  /** Stop words in place of the language's. Compared with lower-case, stemmed words. */
   readonly customStopWords?: readonly string[] | undefined;
-  /** `FTS`: true removes accents from letters. Default: true. */
+  /** True: removes accents from letters. Default: true. */
   readonly asciiFolding?: boolean | undefined;
-  /** `FTS` with `ngram`: minimum window length in characters. Default: 3. */
+  /** Tokenizer `ngram`: minimum window length in characters. Default: 3. */
   readonly minNgramLength?: number | undefined;
-  /** `FTS` with `ngram`: maximum window length in characters. Default: 3. */
+  /** Tokenizer `ngram`: maximum window length in characters. Default: 3. */
   readonly maxNgramLength?: number | undefined;
-  /** `FTS` with `ngram`: true keeps only windows at the start of a text. Default: false. */
+  /** Tokenizer `ngram`: true keeps only windows at the start of a text. Default: false. */
   readonly prefixOnly?: boolean | undefined;
-  /** `FTS`: number of texts per block of postings, 128 (default) or 256. */
+  /** Number of texts per block of postings, 128 (default) or 256. */
   readonly blockSize?: number | undefined;
-  /** Vectors: number of partitions. Default: derived from `targetPartitionSize`. */
+}
+
+/** Request for a vector index. */
+interface AnyVectorIndexRequest extends IndexRequest {
+  /** `l2` (default), `cosine` or `dot`. uint8 vectors: `hamming`, the number of unequal bits. */
+  readonly distanceType?: DistanceType | undefined;
+  /** Number of partitions. Default: derived from `targetPartitionSize`. */
   readonly numPartitions?: number | undefined;
-  /** `IVF_PQ`, `IVF_HNSW_PQ`: number of parts of a vector, each with its own codebook. */
-  readonly numSubVectors?: number | undefined;
-  /** Vectors: number of bits of a code, for a part of a vector (PQ) or a dimension (SQ). */
-  readonly numBits?: number | undefined;
-  /** Vectors: number of training rows per partition. */
+  /** Number of training rows per partition. */
   readonly sampleRate?: number | undefined;
-  /** Vectors: maximum number of training rounds. */
+  /** Maximum number of training rounds. */
   readonly maxIterations?: number | undefined;
-  /** Vectors: target number of rows per partition. Only used without `numPartitions`. */
+  /** Target number of rows per partition. Only used without `numPartitions`. */
   readonly targetPartitionSize?: number | undefined;
-  /** `IVF_HNSW_…`: neighbours per row, up to 2,048; twice as many on the lowest level. Default: 20. */
+}
+
+/** Request for an index of the default kind. The settings are those of a vector index. */
+export interface DefaultIndexRequest extends AnyVectorIndexRequest {
+  /** Absent; see {@link PlainIndexRequest.indexType} for the default. */
+  readonly indexType?: undefined;
+  /** Number of parts of a vector, each with its own codebook. */
+  readonly numSubVectors?: number | undefined;
+  /** Number of bits of a code, for a part of a vector. */
+  readonly numBits?: number | undefined;
+}
+
+/** Request for a vector index that keeps the vectors as they are. */
+export interface FlatIndexRequest extends AnyVectorIndexRequest {
+  /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
+  readonly indexType: AnyIndexType<"IVF_FLAT">;
+}
+
+/** Request for a vector index with codes. */
+export interface CodedIndexRequest extends AnyVectorIndexRequest {
+  /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
+  readonly indexType: AnyIndexType<"IVF_PQ" | "IVF_SQ", "VECTOR" | "IVF_RQ">;
+  /** `IVF_PQ`: number of parts of a vector, each with its own codebook. */
+  readonly numSubVectors?: number | undefined;
+  /** Number of bits of a code, for a part of a vector (PQ) or a dimension (SQ). */
+  readonly numBits?: number | undefined;
+}
+
+/** Request for a vector index with a graph. */
+export interface GraphIndexRequest extends AnyVectorIndexRequest {
+  /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
+  readonly indexType: AnyIndexType<"IVF_HNSW_FLAT" | "IVF_HNSW_SQ" | "IVF_HNSW_PQ">;
+  /** `IVF_HNSW_PQ`: number of parts of a vector, each with its own codebook. */
+  readonly numSubVectors?: number | undefined;
+  /** Number of bits of a code, for a part of a vector (PQ) or a dimension (SQ). */
+  readonly numBits?: number | undefined;
+  /** Neighbours per row, up to 2,048; twice as many on the lowest level. Default: 20. */
   readonly m?: number | undefined;
-  /** `IVF_HNSW_…`: number of candidates during construction of the graph, up to 10,000. Default: 300. */
+  /** Number of candidates during construction of the graph, up to 10,000. Default: 300. */
   readonly efConstruction?: number | undefined;
 }
+
+/**
+ * Request of `createTableIndex` and `createTableScalarIndex`; the kind decides which settings there are. At
+ * run time, settings of another kind are validated and then ignored. This release does not build the kinds
+ * `FM` and `IVF_RQ`.
+ */
+export type CreateTableIndexRequest =
+  | DefaultIndexRequest
+  | PlainIndexRequest
+  | ZoneIndexRequest
+  | TextIndexRequest
+  | FlatIndexRequest
+  | CodedIndexRequest
+  | GraphIndexRequest;
+
 /** Answer of `createTableIndex`. */
 export interface CreateTableIndexResponse extends StartedJob {
   /** Equals `jobId`; `describeTransaction` reports the job's progress. */
@@ -132,7 +204,7 @@ export interface TableIndex {
   /** Always `SUCCEEDED`. An index under construction is a job and is not listed. */
   readonly status: string;
   /**
-   * Kind in upper case; see {@link CreateTableIndexRequest.indexType}. `UNKNOWN` for a kind that this release
+   * Kind in upper case; see {@link PlainIndexRequest.indexType}. `UNKNOWN` for a kind that this release
    * does not know.
    */
   readonly indexType?: string;

@@ -1,6 +1,7 @@
 /** Request and response types of the operations on jobs. */
 
 import type { ObjectId, RequestBase } from "./request.js";
+import type { StartedJob } from "./upkeep.js";
 
 /** Kind of a job: builds an index, fills a computed column, compacts fragments, or removes old versions. */
 export type JobKind = "index" | "backfill" | "optimize" | "cleanup";
@@ -17,10 +18,13 @@ export type JobState = "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelle
 /** Unit of a job's progress. */
 export type JobUnit = "rows" | "fragments" | "files" | "versions";
 
+/** A job: its id, or an object with it, such as the answer of the operation that started the job. */
+export type JobReference = string | StartedJob;
+
 /** Request about a job. */
 export interface JobRequest extends RequestBase {
-  /** Id of the job, as returned by the operation that started it. */
-  readonly jobId: string;
+  /** Id of the job, or the answer of the operation that started it. */
+  readonly jobId: JobReference;
 }
 /** Request of `listJobs`. */
 export interface ListJobsRequest extends RequestBase {

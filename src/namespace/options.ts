@@ -1,8 +1,9 @@
 /** Options of a namespace. */
 
-import type { DataType, Vector } from "apache-arrow";
+import type { Vector } from "apache-arrow";
 import type { ClusterExecutor } from "./clusters.js";
 import type { Identity, Principal } from "./request.js";
+import type { ArrowType } from "./schema.js";
 
 /** Options of {@link DirectoryNamespace.close}. */
 export interface CloseOptions {
@@ -30,8 +31,8 @@ interface FunctionDeclaration {
   readonly version: string;
   /** Paths of the input fields; at least one. */
   readonly inputs: readonly string[];
-  /** Type of the values, from any copy of apache-arrow. Dictionaries are not supported. */
-  readonly output: DataType;
+  /** Type of the values, from any release of apache-arrow. Dictionaries are not supported. */
+  readonly output: ArrowType;
   /** True: a null value counts as not computed. False: the function fails for it. Default: true. */
   readonly nullable?: boolean | undefined;
   /**

@@ -9,7 +9,7 @@ import type { FullTextQuery } from "./textQueries.js";
 import type { WithProgress } from "./upkeep.js";
 
 /**
- * Columns of a query: a list of columns, or an object that names each column.
+ * Columns of a query: one column, a list of columns, or an object that names each column.
  *
  * A string in a list is the path of a column, or `*` for all columns of the table. A named string may also be
  * an SQL expression. An expression made with `col`, `lit` or `sql` is allowed in both forms. Every row also
@@ -21,10 +21,13 @@ import type { WithProgress } from "./upkeep.js";
  * If the table has a column of the same name, the name means the table's column. That column needs an alias,
  * and a postfilter must not name it.
  *
+ *     "id"
  *     ["id", "address.city", "_rowid"]
  *     { columnAliases: { city: "address.city", total: "price * amount", short: sql`substr(title, 1, 20)` } }
  */
 export type ColumnSelection =
+  /** One column. */
+  | string
   | readonly (string | FilterExpression)[]
   | {
       /** Paths of columns. Not allowed with `columnAliases`. */
@@ -193,13 +196,29 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
    * numbers. Lists and structs can't be sorted. Without a limit, a large result is sorted in files in the
    * table's directory.
    */
-  readonly orderBy?: readonly OrderByColumn[] | undefined;
+  readonly orderBy?: SortColumn | readonly SortColumn[] | undefined;
 }
 
-/** A column to sort by. */
-export interface OrderByColumn {
+/**
+ * A column to sort by, in one of four forms:
+ *
+ * - the path of the column, which sorts in ascending order: `"price"`
+ * - the path after a minus, which sorts in descending order: `"-price"`
+ * - an object with the path and the order: `{ columnName: "price", ascending: false, nullsFirst: true }`
+ * - an object with a direction for each path: `{ city: "asc", price: "desc" }`
+ *
+ * A path that begins with a minus needs backticks. An object with the member `columnName` has the third form.
+ */
+export type SortColumn<Path extends string = string> =
+  | Path
+  | `-${Path}`
+  | OrderByColumn<Path>
+  | { readonly [Each in Path]?: "asc" | "desc" };
+
+/** A column to sort by, with its order. */
+export interface OrderByColumn<Path extends string = string> {
   /** Path of the column. It need not be in the result. */
-  readonly columnName: string;
+  readonly columnName: Path;
   /** True: sorts in ascending order. Default: true. */
   readonly ascending?: boolean | undefined;
   /** True: nulls come first in either direction. Default: false. */

@@ -31,14 +31,22 @@ export interface Principal {
  */
 export type ObjectId = string | readonly string[];
 
-/** A choice in PascalCase, camelCase, lower case, upper case or snake_case. */
+/** A text that is accepted although completion does not offer it. */
+export type OtherSpelling<Text extends string> = Text & { toString(): string };
+
+/**
+ * A choice. Completion offers the spelling in PascalCase. Also accepted: camelCase, lower case, upper case
+ * and snake_case.
+ */
 export type AnyCase<Choice extends string> =
   | Choice
-  | Uncapitalize<Choice>
-  | Lowercase<Choice>
-  | Uppercase<Choice>
-  | SnakeCase<Choice>
-  | Uppercase<SnakeCase<Choice>>;
+  | OtherSpelling<
+      | Uncapitalize<Choice>
+      | Lowercase<Choice>
+      | Uppercase<Choice>
+      | SnakeCase<Choice>
+      | Uppercase<SnakeCase<Choice>>
+    >;
 
 /** `ExistOk` → `exist_ok`. */
 export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Tail}`

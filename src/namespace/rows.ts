@@ -25,14 +25,15 @@ import type { WithProgress } from "./upkeep.js";
  *   MiB.
  * - `lance-encoding:blob-pack-file-size-threshold`: size of a shared side file. Default: 1 GiB.
  */
-export type RowsInput =
-  /** Plain objects, one per row. */
-  | Iterable<RowObject>
-  | AsyncIterable<RowObject>
-  | ReadableStream<RowObject>
+export type RowsInput<Row extends object = RowObject> =
+  /** Plain objects, one per row. The compiler explains errors of a list best. */
+  | readonly Row[]
+  | Iterable<Row>
+  | AsyncIterable<Row>
+  | ReadableStream<Row>
   /** Plain objects in arrays, such as the pages of a cursor. Memory holds one array at a time. */
-  | AsyncIterable<readonly RowObject[]>
-  | ReadableStream<readonly RowObject[]>
+  | AsyncIterable<readonly Row[]>
+  | ReadableStream<readonly Row[]>
   | Table
   | RecordBatch
   | Iterable<RecordBatch>

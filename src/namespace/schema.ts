@@ -1,6 +1,5 @@
 /** Request and response types of the operations on columns and metadata. */
 
-import type { DataType } from "apache-arrow";
 import type { BranchRequest, VersionAnswer, VersionRequest, WithMessage } from "./members.js";
 import type { JsonType } from "./tables.js";
 import type { StartedJob, WithProgress } from "./upkeep.js";
@@ -37,7 +36,15 @@ export interface UpdateTableSchemaMetadataResponse extends VersionAnswer {
 }
 
 /** A type: JSON form or type name of the namespace spec, type name of table schemas, or apache-arrow type. */
-export type ColumnType = JsonType | string | DataType;
+export type ColumnType = JsonType | string | ArrowType;
+
+/** A type of any release of apache-arrow: the members that all releases have. */
+export interface ArrowType {
+  /** Number of the type in the Arrow format. */
+  readonly typeId: number;
+  /** Fields of nested types. */
+  readonly children?: readonly unknown[] | null;
+}
 
 /** A column to add, with exactly one of `expression`, `dataType`, `computed` and `virtualColumn`. */
 export interface NewColumn {

@@ -8,12 +8,14 @@ import { formatIdentifier } from "../ident.js";
 import { isJobId } from "../jobs/jobFiles.js";
 import type { Job } from "../namespace/jobs.js";
 import type { DescribeTransactionResponse } from "../namespace/transactions.js";
+import { isObject } from "../optionMembers.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { requireString } from "./request.js";
 
 /**
  * Returns the job that a request names.
+ * @param jobId unchecked: the id, or an object with it
  * @throws TransactionNotFoundError if the job does not exist, or the caller may not see its table
  */
 export async function findJob(
@@ -22,7 +24,7 @@ export async function findJob(
   operation: string,
   access: Access,
 ): Promise<Job> {
-  const id = requireString(jobId, "jobId").toLowerCase();
+  const id = requireString(isObject(jobId) ? (jobId as Partial<Job>).jobId : jobId, "jobId").toLowerCase();
   const job = isJobId(id) ? await (await context.jobs.get()).describe(id).catch(absent) : null;
   if (job === null || !(await isVisible(job.table, access)))
     throw new TransactionNotFoundError(`there is no job ${id}`);

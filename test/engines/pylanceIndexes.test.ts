@@ -38,9 +38,11 @@ type Question =
   | { readonly text: string }
   | { readonly near: readonly number[] };
 
+type Settings<Request> = Request extends unknown ? Omit<Request, "id" | "column"> : never;
+
 interface Kind {
   readonly column: string;
-  readonly here: Omit<CreateTableIndexRequest, "id" | "column">;
+  readonly here: Settings<CreateTableIndexRequest>;
   /** Function of `pylance_tables.py`, type and options. */
   readonly there: readonly [string, string, object?];
   readonly questions: readonly Question[];
@@ -64,7 +66,11 @@ const scalar = (indexType: IndexType, column: string, questions: readonly Questi
 });
 
 /** An index of vectors in four partitions. */
-const ofVectors = (indexType: IndexType, here: Partial<Kind["here"]> = {}, there: object = {}): Kind => ({
+const ofVectors = (
+  indexType: "IVF_PQ" | "IVF_HNSW_SQ",
+  here: { readonly numSubVectors?: number } = {},
+  there: object = {},
+): Kind => ({
   ...{ column: "v", questions: near },
   here: { indexType, distanceType: "l2", numPartitions: 4, ...here },
   there: ["create_vector_index", indexType, { num_partitions: 4, metric: "l2", ...there }],

@@ -3,7 +3,7 @@
 export const TYPES_PROGRAM = `
 import { DirectoryNamespace, type Scan, type SignalOptions, type TableHandleOptions } from "tiltyard";
 
-interface Order { id: number; city: string | null; price: number }
+interface Order { id: number; city: string | null; price: number; a: { b: string } }
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false;
 /** Compiles if the value has exactly this type. */
 const same = <Wanted,>() => <Given,>(_given: Given, ..._differs: Same<Wanted, Given> extends true ? [] : [never]) => {};
@@ -27,14 +27,14 @@ export async function program(signal: AbortSignal | undefined, at: number | unde
   same<Order[]>()(await table.scan().toArray());
   same<Order[]>()(await table.scan({ filter: "id > 7", signal }).toArray());
   same<{ id: number; city: string | null }[]>()(await table.scan({ columns: ["id", "city"] }).toArray());
-  same<{ id: number; _rowid: bigint; "a.b": unknown }[]>()(
+  same<{ id: number; _rowid: bigint; "a.b": string }[]>()(
     await table.scan({ columns: ["id", "_rowid", "a.b"] }).toArray(),
   );
   same<{ town: string | null; gross: unknown }[]>()(
     await table.scan({ columns: { columnAliases: { town: "city", gross: "price * 2" } } }).toArray(),
   );
   const names: string[] = ["id"];
-  same<Record<string, unknown>[]>()(await table.scan({ columns: names }).toArray());
+  same<Record<string, unknown>[]>()(await ns.table("orders").scan({ columns: names }).toArray());
   for await (const row of table.scan({ columns: ["price"] }).rows()) same<number>()(row.price);
   same<Record<string, unknown>[]>()(await ns.table("orders").scan().toArray());
 

@@ -5,7 +5,14 @@ import { isWellFormed } from "../../ident.js";
 import { DEFAULT_TEXT_PARAMETERS } from "../../indexes/text/parameters.js";
 import { LANGUAGES } from "../../indexes/text/stopWords.js";
 import { GRAPH_MAXIMA } from "../../indexes/vector/graph/graphFiles.js";
-import type { CreateTableIndexRequest } from "../../namespace/indexes.js";
+import type {
+  CodedIndexRequest,
+  CreateTableIndexRequest,
+  GraphIndexRequest,
+  PlainIndexRequest,
+  TextIndexRequest,
+  ZoneIndexRequest,
+} from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
 import { isBuilt, SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
 import {
@@ -23,6 +30,12 @@ export interface AskedKind {
   readonly family: IndexFamily;
   readonly name: string;
 }
+
+/** Settings of all kinds. They are checked whatever the kind is. */
+type AnySettings = Omit<
+  PlainIndexRequest & ZoneIndexRequest & TextIndexRequest & CodedIndexRequest & GraphIndexRequest,
+  "indexType"
+> & { readonly indexType?: unknown };
 
 type TextSettings = Readonly<Record<string, string | number | boolean | string[]>>;
 
@@ -63,7 +76,8 @@ const FAMILIES: readonly (readonly [IndexFamily, readonly string[]])[] = [
  * @param family `scalar`: allows only scalar and text indexes
  * @throws InvalidInputError
  */
-export function readIndexRequest(request: CreateTableIndexRequest, family: "any" | "scalar"): AskedIndex {
+export function readIndexRequest(asked: CreateTableIndexRequest, family: "any" | "scalar"): AskedIndex {
+  const request = asked as AnySettings;
   const kind = kindOf(request.indexType, family);
   const distance = optionalString(request.distanceType, "distanceType")?.toLowerCase() ?? null;
   if (distance !== null && distance !== "euclidean" && !DISTANCES.includes(distance)) {
@@ -117,7 +131,7 @@ const TOKENIZERS = ["simple", "whitespace", "raw", "ngram"];
 const OTHER_TOKENIZERS = /^(icu|icu\/split|code|jieba|(jieba|lindera)\/.+)$/;
 const BLOCK_SIZES = [128, 256];
 
-function textSettings(request: CreateTableIndexRequest): TextSettings {
+function textSettings(request: AnySettings): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
   // The build of a text index reports LanceDB's tokenizers as unsupported.
   if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !OTHER_TOKENIZERS.test(tokenizer)) {
@@ -187,7 +201,7 @@ const VECTOR_MAXIMA = {
   ...GRAPH_MAXIMA,
 } as const;
 
-function vectorSettings(request: CreateTableIndexRequest): AskedIndex["vector"] {
+function vectorSettings(request: AnySettings): AskedIndex["vector"] {
   const members = Object.keys(VECTOR_MAXIMA) as (keyof typeof VECTOR_MAXIMA)[];
   return Object.fromEntries(
     members.map((member) => [member, optionalCountTo(request[member], member, VECTOR_MAXIMA[member])]),

@@ -18,6 +18,7 @@ import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { planOrder } from "../../query/order/order.js";
+import { sortColumns } from "../../query/order/sortColumns.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
 import type { RequestedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
@@ -143,7 +144,7 @@ function readLimit(request: QueryTableRequest, isVectorSearch: boolean): number 
 
 /** Refuses `orderBy`, because a search sorts its rows. */
 function refuseOrder({ orderBy }: QueryTableRequest, isTextSearch: boolean): void {
-  if ((orderBy?.length ?? 0) === 0) return;
+  if (sortColumns(orderBy).length === 0) return;
   throw new UnsupportedError(`orderBy: a search sorts its rows by ${isTextSearch ? "score" : "distance"}`);
 }
 

@@ -220,13 +220,14 @@ function wantedColumns(
     if (typeof what === "string" || isExpression(what)) return { what, name };
     throw new InvalidInputError("columns: must be strings or expressions");
   };
+  if (typeof selection === "string") return columns([selection]);
   if (isList(selection)) return columns(selection);
   const { columnNames, columnAliases } = selection;
   if (isList(columnNames)) return columns(columnNames);
   if (isPresent(columnAliases) && !isPresent(columnNames) && typeof columnAliases === "object") {
     return Object.entries(columnAliases).map(([name, what]) => column(what, name));
   }
-  throw new InvalidInputError("columns: must be a list of paths, columnNames or columnAliases");
+  throw new InvalidInputError("columns: must be a path, a list of paths, columnNames or columnAliases");
 }
 
 const isPresent = <Value>(value: Value): value is NonNullable<Value> => value !== undefined && value !== null;

@@ -1,12 +1,13 @@
 /** Orders of queries: the columns that sort the rows, and the plan for reading them. */
 
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { UnsupportedError } from "../../errors.js";
 import { typeName, UINT64, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { QueryTableRequest } from "../../namespace/queries.js";
 import type { TableField } from "../../schema/schema.js";
 import { ColumnReads, type ColumnSource, type RowsPlan } from "../columns/columnReads.js";
 import { spelledPath } from "../columns/systemColumns.js";
+import { type SortedColumn, sortColumns } from "./sortColumns.js";
 import { isSortable, type KeyOrder } from "./sortKeys.js";
 
 export interface OrderKey extends KeyOrder {
@@ -39,11 +40,9 @@ export function planOrder(
   fields: readonly TableField[],
   reads: ColumnReads,
 ): Order | null {
-  if (orderBy === undefined || orderBy === null) return null;
-  if (!Array.isArray(orderBy))
-    throw new InvalidInputError(`orderBy: must be a list, as in [{ columnName: "id", ascending: false }]`);
-  if (orderBy.length === 0) return null;
-  const keys = (orderBy as readonly unknown[]).map((key, index) => planKey(key, index, fields));
+  const columns = sortColumns(orderBy);
+  if (columns.length === 0) return null;
+  const keys = columns.map((column) => planKey(column, fields));
   const readWith = (columnReads: ColumnReads): SortedRead => {
     const sources = keys.map(({ path }) => columnReads.source(path));
     return { sources, projection: { ...columnReads.plan(), withAddresses: true } };
@@ -51,14 +50,10 @@ export function planOrder(
   return { keys, ofKeys: readWith(new ColumnReads(fields)), ofRows: readWith(reads) };
 }
 
-function planKey(key: unknown, index: number, fields: readonly TableField[]): OrderKey {
-  const label = `orderBy[${index}]`;
-  if (typeof key !== "object" || key === null) {
-    throw new InvalidInputError(`${label}: must be an object, as in { columnName: "id", ascending: false }`);
-  }
-  const { columnName, ascending, nullsFirst } = key as Readonly<Record<string, unknown>>;
-  if (typeof columnName !== "string") throw new InvalidInputError(`${label}.columnName: must be a text`);
-  const isAscending = flag(ascending, `${label}.ascending`, true);
+function planKey(
+  { label, columnName, ascending, nullsFirst }: SortedColumn,
+  fields: readonly TableField[],
+): OrderKey {
   const path = spelledPath(parseFieldPath(columnName), fields, label);
   const reads = new ColumnReads(fields);
   const source = reads.source(path);
@@ -69,16 +64,5 @@ function planKey(key: unknown, index: number, fields: readonly TableField[]): Or
       `${label}: rows can't be sorted by ${formatFieldPath(path)}, a column of type ${typeName(type)}`,
     );
   }
-  return {
-    path,
-    type,
-    ascending: isAscending,
-    nullsFirst: flag(nullsFirst, `${label}.nullsFirst`, false),
-  };
-}
-
-function flag(value: unknown, label: string, otherwise: boolean): boolean {
-  if (value === undefined || value === null) return otherwise;
-  if (typeof value === "boolean") return value;
-  throw new InvalidInputError(`${label}: must be true or false`);
+  return { path, type, ascending, nullsFirst };
 }

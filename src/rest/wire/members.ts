@@ -38,6 +38,7 @@ const dataType = z.union([text, shape.jsonType]).nullish();
 const versionRange = z.object({ start_version: shape.version, end_version: z.int().min(-1) });
 
 const columnSelection = z.union([
+  text,
   z.array(text),
   z.object({ column_names: z.array(text).nullish(), column_aliases: shape.stringMap.nullish() }),
 ]);
@@ -103,6 +104,13 @@ const limit = z
   .nullish()
   .describe("Maximum number of rows, or of entries of a page");
 
+/** A column to sort by: `price`, `-price`, or an object. */
+const sortColumn = z.union([
+  text.min(1).describe("Path of the column; a minus before it sorts in descending order"),
+  z.object({ column_name: text.min(1), ascending: flag, nulls_first: flag }),
+  z.record(text, z.enum(["asc", "desc"])).describe("Directions by the paths of the columns"),
+]);
+
 /** Members of a query. */
 const query = {
   columns: columnSelection.nullish(),
@@ -125,7 +133,7 @@ const query = {
   full_text_query: z.unknown().optional(),
   highlight: flag.describe("True: rows of a text search have `_highlights`"),
   order_by: z
-    .array(z.object({ column_name: text.min(1), ascending: flag, nulls_first: flag }))
+    .union([sortColumn, z.array(sortColumn)])
     .nullish()
     .describe("Columns to sort by; the first has the highest priority"),
   distance_type: text.nullish().describe("l2, cosine, dot or hamming"),

@@ -77,6 +77,8 @@ function check(schema: z.core.$ZodType, value: unknown, path: string, ignored: r
   }
   const objects = forms.filter((each) => each instanceof z.ZodObject);
   if (objects.length === 0) return;
+  // A map has members of its caller's choice.
+  if (forms.some((each) => each instanceof z.ZodRecord && each.safeParse(value).success)) return;
   for (const [name, member] of Object.entries(value)) {
     if (member === null) continue;
     const owner = objects.find(({ shape }) => Object.hasOwn(shape, name));

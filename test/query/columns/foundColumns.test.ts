@@ -274,7 +274,7 @@ async function overHttp(table: string, request: Search["request"]): Promise<Rows
     ...{ lower_bound: request.lowerBound, upper_bound: request.upperBound },
     bypass_vector_index: request.bypassVectorIndex,
     columns:
-      columns !== undefined && "columnAliases" in columns
+      typeof columns === "object" && "columnAliases" in columns
         ? { column_aliases: columns.columnAliases }
         : columns,
     vector: vector && (isList ? { multi_vector: vector } : { single_vector: vector }),

@@ -180,9 +180,10 @@ describe("a query refuses", () => {
     [[{ columnName: "vec" }], UnsupportedError],
     [[{ columnName: "st" }], UnsupportedError],
     [[{}], InvalidInputError],
-    [["i8"], InvalidInputError],
+    [["nope"], TableColumnNotFoundError],
+    [["i8 desc"], InvalidInputError],
     [[{ columnName: "i8", ascending: "yes" }], InvalidInputError],
-    [{ columnName: "i8" }, InvalidInputError],
+    [{ i8: "down" }, InvalidInputError],
   ])("the order %j", async ([orderBy, error], { ns }) => {
     await expect(run(ns, orderBy)).rejects.toThrow(error);
   });

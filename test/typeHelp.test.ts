@@ -1,0 +1,166 @@
+/** What an editor offers and refuses in programs that use typed tables. */
+
+import { beforeAll, describe, expect, it } from "vitest";
+import { Editor } from "./support/languageService.js";
+
+const START = `
+import { DirectoryNamespace } from "tiltyard";
+interface Place { street: string; geo: { lat: number; lon: number } | null }
+interface Order {
+  id: bigint;
+  city: string | null;
+  price: number;
+  placed: Date;
+  place: Place | null;
+  "odd.name": string;
+  vector: Float32Array;
+}
+const ns = new DirectoryNamespace({ root: "/nowhere" });
+const orders = ns.table<Order>("orders");
+`;
+const PATHS = ["city", "id", "place", "place.geo", "place.geo.lat", "place.geo.lon", "place.street"]
+  .concat(["placed", "price", "vector", "`odd.name`"])
+  .sort();
+
+let editor: Editor;
+beforeAll(() => {
+  editor = new Editor();
+});
+
+/** Completion also offers names of the program where any text is allowed, so only the paths are compared. */
+const offeredPaths = (statement: string): string[] =>
+  editor.completions(START + statement).filter((name) => PATHS.includes(name) || /cty|btree/.test(name));
+const errorsOf = (statement: string) => editor.errors(START + statement);
+
+describe("names of columns", () => {
+  it.each([
+    ["the columns of a scan", 'orders.scan({ columns: ["^"] });'],
+    ["the one column of a scan", 'orders.scan({ columns: "^" });'],
+    ["the selection of a query", 'orders.query().select(["id", "^"]);'],
+    ["the columns of a search", 'orders.search({ vector: [1], columns: ["^"] });'],
+    ["the vector column of a search", 'orders.search({ vector: [1], vectorColumn: "^" });'],
+    ["the order of a scan", 'orders.scan({ orderBy: "^" });'],
+    ["the order of a scan, in an object", 'orders.scan({ orderBy: [{ columnName: "^" }] });'],
+    ["the order of a query", 'orders.query().orderBy("^");'],
+    ["the key of a merge", 'orders.mergeInsert("^", []);'],
+    ["the keys of a merge", 'orders.mergeInsert(["^"], []);'],
+    ["the column of an index", 'orders.createIndex("^");'],
+    ["the columns of rows at offsets", 'orders.take([0], ["^"]);'],
+    ["the computed column of a backfill", 'orders.backfill("^");'],
+    ["the columns to drop", 'orders.dropColumns(["^"]);'],
+  ])("completion offers %s", (_, statement) => {
+    expect(offeredPaths(statement)).toEqual(PATHS);
+  });
+
+  it.each([
+    ['orders.scan({ columns: ["id", "cty"] });', '"cty"'],
+    ['orders.scan({ columns: "cty" });', "columns"],
+    ['orders.scan({ columns: { columnNames: ["cty"] } });', "columns"],
+    ['orders.scan({ columns: ["place.geo.lat", "place.geo.cty"] });', '"place.geo.cty"'],
+    ['orders.query().select(["id", "cty"]);', '"cty"'],
+    ['orders.search({ vector: [1], columns: ["cty"] });', '"cty"'],
+    ['orders.search({ vector: [1], vectorColumn: "cty" });', "vectorColumn"],
+    ['orders.scan({ orderBy: ["cty"] });', '"cty"'],
+    ['orders.scan({ orderBy: "-cty" });', "orderBy"],
+    ['orders.scan({ orderBy: { columnName: "cty" } });', "orderBy"],
+    ['orders.scan({ orderBy: { cty: "desc" } });', "cty"],
+    ['orders.query().orderBy("cty");', '"cty"'],
+    ['orders.mergeInsert("cty", []);', '"cty"'],
+    ['orders.mergeInsert(["id", "cty"], []);', '["id", "cty"]'],
+    ['orders.createIndex("cty");', '"cty"'],
+    ['orders.take([0], ["cty"]);', '"cty"'],
+    ['orders.update({ values: { cty: "Oslo" } });', "cty"],
+    ['orders.update({ valuesSql: { cty: "upper(city)" } });', "cty"],
+    [
+      'orders.insert([{ id: 1, price: 1, placed: "2026-01-01", vector: [1], "odd.name": "", cty: "" }]);',
+      "cty",
+    ],
+  ])("the compiler points at the wrong name in %s", (statement, name) => {
+    expect(errorsOf(statement).map(({ text }) => text)).toEqual([name]);
+  });
+
+  it("every correct name compiles", () => {
+    const statements = `
+      orders.scan({ columns: ["id", "place.geo.lat", "\`odd.name\`", "_rowid", "*"], orderBy: ["-price", { city: "asc" }] });
+      orders.scan({ columns: { columnAliases: { gross: "price * 2", town: "city" } }, orderBy: "_rowid" });
+      orders.search({ text: "oak", columns: ["id", "_score"] });
+      orders.backfill("added_later");
+      ns.table("untyped").scan({ columns: ["any", "name.at.all"], orderBy: "else" });
+      const names: string[] = ["id"];
+      ns.table("untyped").scan({ columns: names });
+      const paths: import("tiltyard").ColumnPath<Order>[] = ["id"];
+      orders.scan({ columns: paths });
+      interface Tree { name: string; child: Tree | null }
+      ns.table<Tree>("trees").scan({ columns: ["name", "child.child.name"] });
+    `;
+    expect(errorsOf(statements)).toEqual([]);
+  });
+});
+
+describe("rows", () => {
+  it("rows of input may have other forms of the values, and lack columns that may be null", () => {
+    const rows = `
+      orders.insert([{ id: 1, price: 1, placed: "2026-01-01", vector: [1, 2], "odd.name": "" }]);
+      orders.create([{ id: "9007199254740993", city: null, price: 2n, placed: new Date(), place: { street: "a" }, vector: new Float32Array(2), "odd.name": "" }]);
+    `;
+    expect(errorsOf(rows)).toEqual([]);
+  });
+  it("the compiler points at a value of a wrong type", () => {
+    const row = 'orders.insert([{ id: 1, price: "2", placed: 0, vector: [1], "odd.name": "" }]);';
+    expect(errorsOf(row).map(({ text }) => text)).toEqual(["price"]);
+  });
+  it.each([
+    ['orders.search({ vector: [1], columns: ["id"] })', "{ id: bigint; _distance: number; }"],
+    ['orders.search({ text: "oak", columns: ["id"] })', "_score: number"],
+    ['orders.search({ vector: [1], text: "oak", columns: ["id"] })', "_relevance_score: number"],
+    ['orders.search({ vector: [1], text: "oak", columns: ["id"] })', "_score: number | null"],
+    ["orders.search({ vector: [1] })", "placed: Date"],
+    ['orders.scan({ columns: "id" })', "{ id: bigint; }"],
+    ['orders.scan({ columns: ["place.geo.lat"] })', '"place.geo.lat": number | null'],
+    ['orders.query().select("city")', "{ city: string | null; }"],
+  ])("%s yields rows with %s", (query, type) => {
+    const told = editor.typeAt(`${START}const ^rows = await ${query}.toArray();`);
+    expect(told.replaceAll(/\s+/g, " ")).toContain(type);
+  });
+});
+
+describe("choices", () => {
+  it.each([
+    ['orders.insert([], { mode: "^" });', ["Append", "Overwrite"]],
+    ['ns.createTable({ id: "t", mode: "^" }, []);', ["Create", "ExistOk", "Overwrite"]],
+    [
+      'orders.createIndex("id", { indexType: "^" });',
+      [
+        "BITMAP",
+        "BLOOMFILTER",
+        "BTREE",
+        "FTS",
+        "IVF_FLAT",
+        "IVF_HNSW_FLAT",
+        "IVF_HNSW_PQ",
+        "IVF_HNSW_SQ",
+      ].concat(["IVF_PQ", "IVF_SQ", "LABEL_LIST", "NGRAM", "ZONEMAP"]),
+    ],
+    ['orders.query().explain({ format: "^" });', ["Json", "Text"]],
+  ])("completion offers one spelling of each choice in %s", (statement, choices) => {
+    expect(editor.completions(START + statement)).toEqual(choices);
+  });
+  it("other spellings compile", () => {
+    const statements = `
+      orders.insert([], { mode: "append" });
+      ns.createTable({ id: "t", mode: "exist_ok" }, []);
+      orders.createIndex("id", { indexType: "btree" });
+      orders.createIndex("id", { indexType: "SCALAR" });
+      orders.createIndex("city", { indexType: "inverted", stem: false });
+    `;
+    expect(errorsOf(statements)).toEqual([]);
+  });
+  it("completion offers the settings of indexes", () => {
+    const names = editor.completions(`${START}orders.createIndex("city", { indexType: "FTS", ^ });`);
+    expect(names).toContain("stem");
+  });
+  it("the compiler points at a setting of another kind of index", () => {
+    const statement = 'orders.createIndex("id", { indexType: "BTREE", efConstruction: 3 });';
+    expect(errorsOf(statement).map(({ text }) => text)).toEqual(["efConstruction"]);
+  });
+});
