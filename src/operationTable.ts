@@ -214,11 +214,10 @@ export const OPERATIONS = {
     },
   ),
   aggregateTable: aggregating<queries.AggregateTableRequest, queries.QueryResult>()(
-    {
-      ...values("branch version asOf tag groupBy values filter predicate where params having"),
-      ...values("limit offset batchSize memory useScalarIndex"),
-      orderBy: each<queries.OrderByColumn>(values("columnName ascending nullsFirst")),
-    },
+    values(
+      "branch version asOf tag groupBy values filter predicate where params having",
+      "orderBy limit offset batchSize memory useScalarIndex",
+    ),
     { authorizedAs: "queryTable" },
   ),
   countTableRows: reading<queries.CountTableRowsRequest, number>()(

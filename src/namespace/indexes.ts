@@ -20,10 +20,6 @@ export type IndexType =
   | "BLOOMFILTER"
   | "NGRAM"
   | "FTS"
-  | VectorIndexType;
-
-/** Kind of a vector index. */
-export type VectorIndexType =
   | "IVF_FLAT"
   | "IVF_SQ"
   | "IVF_PQ"

@@ -1,7 +1,6 @@
 /** Request and response types of the operations on jobs. */
 
 import type { ObjectId, RequestBase } from "./request.js";
-import type { StartedJob } from "./upkeep.js";
 
 /** Kind of a job: builds an index, fills a computed column, compacts fragments, or removes old versions. */
 export type JobKind = "index" | "backfill" | "optimize" | "cleanup";
@@ -19,7 +18,7 @@ export type JobState = "Queued" | "Running" | "Succeeded" | "Failed" | "Cancelle
 export type JobUnit = "rows" | "fragments" | "files" | "versions";
 
 /** A job: its id, or an object with it, such as the answer of the operation that started the job. */
-export type JobReference = string | StartedJob;
+export type JobReference = string | { readonly jobId: string };
 
 /** Request about a job. */
 export interface JobRequest extends RequestBase {

@@ -362,7 +362,7 @@ export interface AggregateTableRequest extends VersionRequest {
   /** Selects groups. May name keys, values, and further aggregate functions. Default: all groups. */
   readonly having?: string | FilterExpression | undefined;
   /** Columns of the result to sort by; the first has the highest priority. Default: no order. */
-  readonly orderBy?: readonly OrderByColumn[] | undefined;
+  readonly orderBy?: SortColumn | readonly SortColumn[] | undefined;
   /** Maximum number of groups, ≥ 1. Default: no limit. */
   readonly limit?: number | undefined;
   /** Number of groups to skip, ≥ 0. Default: 0. */

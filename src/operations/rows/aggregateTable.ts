@@ -5,7 +5,6 @@ import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { isExpression } from "../../expression/build.js";
 import type { ExpressionInput } from "../../expression/expression.js";
-import type { OrderByColumn } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import { type AggregatePlan, planAggregate } from "../../query/aggregate/aggregatePlan.js";
 import {
@@ -17,6 +16,7 @@ import {
 } from "../../query/aggregate/aggregateQuery.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
+import { sortColumns } from "../../query/order/sortColumns.js";
 import type { ReadAhead } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { operationError } from "../failure.js";
@@ -99,20 +99,7 @@ function requireExpression(value: unknown, label: string): ExpressionInput {
 }
 
 function readOrder(orderBy: unknown, plan: AggregatePlan): readonly ResultOrder[] {
-  if (isAbsent(orderBy)) return [];
-  if (!Array.isArray(orderBy)) {
-    throw new InvalidInputError('orderBy: must be a list, as in [{ columnName: "n", ascending: false }]');
-  }
-  return orderBy.map((key: unknown, index) => {
-    const label = `orderBy[${index}]`;
-    if (typeof key !== "object" || key === null) {
-      throw new InvalidInputError(`${label}: must be an object, as in { columnName: "n", ascending: false }`);
-    }
-    const { columnName, ascending, nullsFirst } = key as OrderByColumn;
-    if (typeof columnName !== "string") throw new InvalidInputError(`${label}.columnName: must be a text`);
-    return resultOrder(plan, columnName, label, {
-      ascending: optionalBoolean(ascending, `${label}.ascending`) ?? true,
-      nullsFirst: optionalBoolean(nullsFirst, `${label}.nullsFirst`) ?? false,
-    });
-  });
+  return sortColumns(orderBy).map(({ label, columnName, ascending, nullsFirst }) =>
+    resultOrder(plan, columnName, label, { ascending, nullsFirst }),
+  );
 }
