@@ -37,7 +37,7 @@ const ARROWS: Record<string, readonly string[]> = {
   indexes: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file", "rows"],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
-  query: ["errors", "async", "memory", "ident", "nearestName", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
+  query: ["errors", "async", "memory", "ident", "nearestName", "optionMembers", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table"],
   // biome-ignore format: one row, one line
   write: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "indexes", "table", "query"],
   // biome-ignore format: one row, one line
