@@ -9,6 +9,8 @@ export interface GroupedRows {
   /** Group of each row, below the number of groups. */
   readonly groups: Uint32Array;
   readonly rowCount: number;
+  /** True if there is only group 0. */
+  readonly isOne?: boolean;
 }
 
 export interface Accumulator {

@@ -179,6 +179,7 @@ class Aggregation {
     groupCount: number,
   ): Promise<void> {
     const { signal } = this.#options;
+    const isOne = keyCount === 0;
     let next = keyCount;
     for (const [index, { operand, filter }] of this.#plan.calls.entries()) {
       const values = operand === null ? null : columns[next++];
@@ -187,10 +188,11 @@ class Aggregation {
       await runAsync(accumulator.reserve(groupCount), signal);
       const added =
         rows === null
-          ? accumulator.add(values, { groups, rowCount })
+          ? accumulator.add(values, { groups, rowCount, isOne })
           : accumulator.add(values && takeColumn(values, rows), {
               groups: rows.map((row) => groups[row]),
               rowCount: rows.length,
+              isOne,
             });
       await runAsync(added, signal);
       await yieldToEventLoop();

@@ -6,10 +6,10 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
-import { enlarged } from "../../bytes/growing.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import type { ByteLane } from "../../expression/values/operands.js";
 import { byteWidthOf, type ValueType } from "../../expression/values/types.js";
+import { roomFor } from "./accumulator.js";
 import { MISSING } from "./wordTable.js";
 
 const FIRST_SLOTS = 2 ** 10;
@@ -57,7 +57,9 @@ export class ByteTable {
       const end = Math.min(row + STEP_ROWS, rowCount);
       row = this.#find(lane, row, end, numbers, isFrozen, skipped);
       if (2 * this.count >= this.#slots.length / 2) yield* this.#grow();
-      else yield;
+      // The next value may be too long for the room that is left.
+      if (row < rowCount) yield* this.#makeRoom(lane.offsets[row + 1] - lane.offsets[row]);
+      yield;
     }
   }
 
@@ -90,7 +92,7 @@ export class ByteTable {
           numbers[row] = MISSING;
           continue;
         }
-        if (2 * this.count >= slots.length / 2) return row;
+        if (2 * this.count >= slots.length / 2 || !this.#hasRoom(end - start)) return row;
         this.#append(bytes, start, end);
         slots[slot] = hash;
         slots[slot + 1] = this.count;
@@ -111,12 +113,22 @@ export class ByteTable {
   #append(bytes: Uint8Array, start: number, end: number): void {
     const from = this.count === 0 ? 0 : this.#ends[this.count - 1];
     const to = from + end - start;
-    if (to > this.#bytes.length) this.#bytes = enlarged(this.#bytes, to);
-    if (this.count === this.#ends.length) this.#ends = enlarged(this.#ends);
     if (end - start < 32) {
       for (let index = start, offset = from; index < end; index++) this.#bytes[offset++] = bytes[index];
     } else this.#bytes.set(bytes.subarray(start, end), from);
     this.#ends[this.count++] = to;
+  }
+
+  #hasRoom(length: number): boolean {
+    const used = this.count === 0 ? 0 : this.#ends[this.count - 1];
+    return used + length <= this.#bytes.length && this.count < this.#ends.length;
+  }
+
+  *#makeRoom(length: number): Steps<void> {
+    if (this.#hasRoom(length)) return;
+    const used = this.count === 0 ? 0 : this.#ends[this.count - 1];
+    this.#bytes = yield* roomFor(this.#bytes, used + length);
+    this.#ends = yield* roomFor(this.#ends, this.count + 1);
   }
 
   *#grow(): Steps<void> {

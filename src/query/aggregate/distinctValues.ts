@@ -7,7 +7,7 @@ import type { Column, DictionaryColumn } from "../../arrow/columns/column.js";
 import { readIndices } from "../../arrow/columns/dictionaries.js";
 import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { isSet, validityFrom } from "../../arrow/columns/validity.js";
+import { validityFrom } from "../../arrow/columns/validity.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { NumberList } from "../../bytes/growing.js";
@@ -58,6 +58,7 @@ export class DistinctValues {
   readonly #bytes: ByteTable | null;
   /** Number of null. Values that came later have their number in the table plus 1. */
   #nullNumber = NOWHERE;
+  #numbers = new Uint32Array(0);
   #dictionary: { readonly of: DictionaryColumn["dictionary"]; readonly numbers: Uint32Array } | null = null;
 
   constructor(type: ValueType) {
@@ -78,12 +79,12 @@ export class DistinctValues {
 
   /**
    * Returns the number of each row's value, counted from 0 in the order of their first rows. Null comes
-   * before the other new values of a batch.
+   * before the other new values of a batch. The next call uses the memory again.
    * @param isFrozen true: values that did not come before have the number MISSING
    */
   *numbersOf(column: Column, rowCount: number, isFrozen: boolean): Steps<Uint32Array> {
     if (column.kind === "dictionary") return yield* this.#ofDictionary(column, isFrozen);
-    const numbers = new Uint32Array(rowCount);
+    const numbers = this.#numbersFor(rowCount);
     const nulls = nullsOfRows(column, rowCount);
     if (nulls !== null) this.#meetNull(isFrozen);
     if (this.#words !== null) {
@@ -101,6 +102,11 @@ export class DistinctValues {
     return numbers;
   }
 
+  #numbersFor(rowCount: number): Uint32Array {
+    if (this.#numbers.length < rowCount) this.#numbers = new Uint32Array(rowCount);
+    return this.#numbers.subarray(0, rowCount).fill(0);
+  }
+
   #meetNull(isFrozen: boolean): void {
     if (this.#nullNumber === NOWHERE && !isFrozen) this.#nullNumber = this.count;
   }
@@ -114,16 +120,14 @@ export class DistinctValues {
       this.#dictionary = { of: dictionary, numbers: new Uint32Array(dictionary.length).fill(UNKNOWN) };
     }
     const { numbers } = this.#dictionary;
-    const isNull = (row: number) => validity !== null && !isSet(validity, row);
-    const entries = newEntries(indices, numbers, isNull);
+    const nulls = nullsOfRows(column, length);
+    const entries = newEntries(indices, numbers, nulls);
     if (entries.length > 0) {
       const ofEntries = yield* this.numbersOf(takeColumn(dictionary, entries), entries.length, isFrozen);
       for (let index = 0; index < entries.length; index++) numbers[entries[index]] = ofEntries[index];
     }
     const nullNumber = this.#nullNumber === NOWHERE ? MISSING : this.#nullNumber;
-    for (let row = 0; row < length; row++) {
-      indices[row] = isNull(row) ? nullNumber : numbers[indices[row]];
-    }
+    translate(indices, numbers, nulls, nullNumber);
     return indices;
   }
 
@@ -149,18 +153,29 @@ export class DistinctValues {
 }
 
 /** Returns the entries of a dictionary that rows have and that have no number yet, and marks them. */
-function newEntries(
-  indices: Uint32Array,
-  numbers: Uint32Array,
-  isNull: (row: number) => boolean,
-): Uint32Array {
+function newEntries(indices: Uint32Array, numbers: Uint32Array, nulls: Uint8Array | null): Uint32Array {
   const entries = new NumberList();
   for (let row = 0; row < indices.length; row++) {
-    if (numbers[indices[row]] !== UNKNOWN || isNull(row)) continue;
+    if (numbers[indices[row]] !== UNKNOWN || (nulls !== null && nulls[row] !== 0)) continue;
     numbers[indices[row]] = MISSING;
     entries.push(indices[row]);
   }
   return entries.numbers;
+}
+
+/** Replaces the index of each row by the number of its value. */
+function translate(
+  indices: Uint32Array,
+  numbers: Uint32Array,
+  nulls: Uint8Array | null,
+  nullNumber: number,
+): void {
+  if (nulls === null) for (let row = 0; row < indices.length; row++) indices[row] = numbers[indices[row]];
+  else {
+    for (let row = 0; row < indices.length; row++) {
+      indices[row] = nulls[row] !== 0 ? nullNumber : numbers[indices[row]];
+    }
+  }
 }
 
 /** Returns the values of a column as words, each value in one form only. */

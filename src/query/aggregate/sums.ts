@@ -28,8 +28,13 @@ export class Count implements Accumulator {
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
-  *add(operand: Column | null, { groups, rowCount }: GroupedRows): Steps<void> {
+  *add(operand: Column | null, { groups, rowCount, isOne }: GroupedRows): Steps<void> {
     const counts = this.#counts;
+    if (isOne) {
+      const { kind, validity } = operand ?? { kind: "bits", validity: null };
+      counts[0] += kind === "null" ? 0 : rowCount - (validity?.nullCount ?? 0);
+      return;
+    }
     const nulls = operand === null ? null : nullsOfRows(operand, rowCount);
     if (nulls === null) for (let row = 0; row < rowCount; row++) counts[groups[row]]++;
     else for (let row = 0; row < rowCount; row++) if (nulls[row] === 0) counts[groups[row]]++;
@@ -67,10 +72,15 @@ export class FloatSum implements Accumulator {
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
-  *add(operand: Column | null, { groups, rowCount }: GroupedRows): Steps<void> {
+  *add(operand: Column | null, { groups, rowCount, isOne }: GroupedRows): Steps<void> {
     if (operand === null || operand.kind === "null") return;
     const lane = numbersOf({ column: operand, step: 1 }, FLOAT64) as Float64Array;
     const nulls = nullsOfRows(operand, rowCount);
+    if (isOne && nulls === null) {
+      this.#sums[0] += sumOf(lane, rowCount);
+      this.#counts[0] += rowCount;
+      return;
+    }
     const sums = this.#sums;
     const counts = this.#counts;
     if (nulls === null) {
@@ -95,6 +105,20 @@ export class FloatSum implements Accumulator {
       for (let index = 0; index < results.length; index++) results[index] /= this.#counts[start + index];
     return { ...numbersColumn(results), validity: resultValidity(this.#counts, start, end) };
   }
+}
+
+/** Adds numbers in four sums, as an addition waits for the one before. */
+function sumOf(lane: Float64Array, count: number): number {
+  let [first, second, third, fourth] = [0, 0, 0, 0];
+  let row = 0;
+  for (; row + 4 <= count; row += 4) {
+    first += lane[row];
+    second += lane[row + 1];
+    third += lane[row + 2];
+    fourth += lane[row + 3];
+  }
+  for (; row < count; row++) first += lane[row];
+  return first + second + (third + fourth);
 }
 
 /** Sums integers and decimals exactly, or returns the mean of integers. */
@@ -145,10 +169,23 @@ export class ExactSum implements Accumulator {
     }
   }
 
-  #addWide(lane: Int32Array, nulls: Uint8Array | null, { groups, rowCount }: GroupedRows): void {
+  #addWide(lane: Int32Array, nulls: Uint8Array | null, { groups, rowCount, isOne }: GroupedRows): void {
     const [low, high] = this.#limbs;
     const counts = this.#counts;
     const isUnsigned = this.#operand.kind === "int" && !this.#operand.signed;
+    if (isOne && nulls === null && !isUnsigned) {
+      // A batch has too few rows for these sums to be inexact.
+      let [lowSum, highSum] = [0, 0];
+      for (let index = 0; index < 2 * rowCount; index += 2) {
+        lowSum += lane[index] >>> 0;
+        highSum += lane[index + 1];
+      }
+      counts[0] += rowCount;
+      low[0] += lowSum;
+      high[0] += highSum;
+      if (low[0] >= FULL) carry(low, high, 0);
+      return;
+    }
     for (let row = 0; row < rowCount; row++) {
       if (nulls !== null && nulls[row] !== 0) continue;
       const group = groups[row];
