@@ -2,6 +2,7 @@
 
 import type { BenchCase } from "./case.js";
 import { ablationCases } from "./cases/ablation.js";
+import { aggregateCases } from "./cases/aggregate.js";
 import { backfillCases } from "./cases/backfill.js";
 import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
@@ -34,6 +35,7 @@ export const CASES: readonly BenchCase[] = [
   ...readCases,
   ...objectCases,
   ...queryCases,
+  ...aggregateCases,
   ...indexCases,
   ...vectorSearchCases,
   ...vectorIndexCases,

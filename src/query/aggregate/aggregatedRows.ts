@@ -163,7 +163,8 @@ class Aggregation {
 
   #accumulatorOf({ function: { make }, type, fraction, isDistinct }: AggregateCall): Accumulator {
     const accumulator = make(type, fraction, this.#spillOptions);
-    return isDistinct ? new DistinctRows(accumulator, type, this.#spillOptions) : accumulator;
+    const isOne = this.#plan.keys.length === 0;
+    return isDistinct ? new DistinctRows(accumulator, type, this.#spillOptions, isOne) : accumulator;
   }
 
   #zerosFor(rowCount: number): Uint32Array {

@@ -17,15 +17,19 @@ const UINT32: ValueType = { kind: "int", bits: 32, signed: false };
 
 export class DistinctRows implements Accumulator {
   readonly #inner: Accumulator;
+  readonly #isOne: boolean;
+  /** Types of the keys: the group, unless there is only one, and the value. */
   readonly #types: readonly ValueType[];
   readonly #options: SpillOptions;
   #pairs: Groups;
   #overflow: Overflow | null = null;
   #depth: number;
 
-  constructor(inner: Accumulator, type: ValueType, options: SpillOptions) {
+  /** @param isOne true if there is only one group */
+  constructor(inner: Accumulator, type: ValueType, options: SpillOptions, isOne: boolean) {
     this.#inner = inner;
-    this.#types = [UINT32, type];
+    this.#isOne = isOne;
+    this.#types = isOne ? [type] : [UINT32, type];
     this.#options = options;
     this.#pairs = new Groups(this.#types);
     this.#depth = 0;
@@ -41,28 +45,33 @@ export class DistinctRows implements Accumulator {
 
   *add(operand: Column | null, { groups, rowCount }: GroupedRows): Steps<void> {
     if (operand === null || operand.kind === "null") return;
+    const nulls = nullsOfRows(operand, rowCount);
+    if (nulls !== null) {
+      // New values then have the next numbers, in the order of their rows.
+      const rows = rowsWhere(rowCount, (row) => nulls[row] === 0);
+      yield* this.#addValues(takeColumn(operand, rows), groupsOfRows(groups, rows));
+    } else yield* this.#addValues(operand, groups.subarray(0, rowCount));
+  }
+
+  /** Adds rows without nulls. */
+  *#addValues(values: Column, groups: Uint32Array): Steps<void> {
     const isFull = this.#pairs.byteLength > this.#options.maxBytes && this.#depth < MAX_DEPTH;
     if (isFull) this.#overflow ??= new Overflow(this.#types, this.#depth, this.#options);
     const isFrozen = this.#overflow !== null;
-    const keys = [numbersColumn(groups), operand];
+    const keys = this.#isOne ? [values] : [numbersColumn(groups), values];
     let next = this.#pairs.count;
-    const pairs = yield* this.#pairs.groupsOf(keys, rowCount, isFrozen);
-    const nulls = nullsOfRows(operand, rowCount);
-    const fresh = new NumberList();
-    const missing = new NumberList();
-    for (let row = 0; row < rowCount; row++) {
-      const isNew = pairs[row] === next;
-      if (isNew) next++;
-      if (nulls !== null && nulls[row] !== 0) continue;
-      if (isNew) fresh.push(row);
-      else if (pairs[row] === MISSING) missing.push(row);
+    const pairs = yield* this.#pairs.groupsOf(keys, groups.length, isFrozen);
+    if (isFrozen) {
+      const missing = rowsWhere(groups.length, (row) => pairs[row] === MISSING);
+      if (missing.length > 0) yield this.#overflow?.add(keys, missing);
+      return;
     }
-    if (missing.length > 0) yield this.#overflow?.add(keys, missing.numbers);
-    const rows = fresh.numbers;
+    const rows = rowsWhere(groups.length, (row) => pairs[row] === next && next++ >= 0);
     if (rows.length === 0) return;
-    yield* this.#inner.add(takeColumn(operand, rows), {
-      groups: rows.map((row) => groups[row]),
+    yield* this.#inner.add(takeColumn(values, rows), {
+      groups: groupsOfRows(groups, rows),
       rowCount: rows.length,
+      isOne: this.#isOne,
     });
   }
 
@@ -80,9 +89,8 @@ export class DistinctRows implements Accumulator {
         this.#pairs = new Groups(this.#types);
         this.#overflow = null;
         for await (const { columns, rowCount } of partition) {
-          const words = wordLane({ column: columns[0], step: 1 });
-          const groups = new Uint32Array(words.buffer, words.byteOffset, rowCount);
-          await runAsync(this.add(columns[1], { groups, rowCount }), this.#options.signal);
+          const groups = this.#isOne ? new Uint32Array(rowCount) : groupsIn(columns[0], rowCount);
+          await runAsync(this.add(columns[columns.length - 1], { groups, rowCount }), this.#options.signal);
         }
         const deeper: Overflow | null = this.#overflow;
         if (deeper !== null) await this.#finishOverflow(deeper);
@@ -101,4 +109,17 @@ export class DistinctRows implements Accumulator {
     await this.#overflow?.discard();
     await this.#inner.discard?.();
   }
+}
+
+function rowsWhere(rowCount: number, isWanted: (row: number) => boolean): Uint32Array {
+  const rows = new NumberList();
+  for (let row = 0; row < rowCount; row++) if (isWanted(row)) rows.push(row);
+  return rows.numbers;
+}
+
+const groupsOfRows = (groups: Uint32Array, rows: Uint32Array): Uint32Array => rows.map((row) => groups[row]);
+
+function groupsIn(column: Column, rowCount: number): Uint32Array {
+  const words = wordLane({ column, step: 1 });
+  return new Uint32Array(words.buffer, words.byteOffset, rowCount);
 }
