@@ -216,7 +216,7 @@ export const OPERATIONS = {
   aggregateTable: aggregating<queries.AggregateTableRequest, queries.QueryResult>()(
     values(
       "branch version asOf tag groupBy values filter predicate where params having",
-      "orderBy limit offset batchSize memory useScalarIndex",
+      "orderBy limit offset batchSize batchBytes maxColumns memory useScalarIndex",
     ),
     { authorizedAs: "queryTable" },
   ),

@@ -30,7 +30,7 @@ function rowsFrom(first: number, count: number): Table {
   }).assign(new Table({ w: words }));
 }
 
-/** The same rows in SQL. */
+/** Returns the SQL of these rows. */
 const duckDbRows = (count: number): string =>
   `SELECT (h % 5000000)::BIGINT k, (h % 1000)::INTEGER g, h - 2147483648 n, (h % 100003)::DOUBLE / 7 v,
     'word ' || (h % 40) w FROM (SELECT ((i + 1) * ${SPREAD}) % 4294967296 h FROM range(${count}) r(i))`;

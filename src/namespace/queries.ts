@@ -369,6 +369,10 @@ export interface AggregateTableRequest extends VersionRequest {
   readonly offset?: number | undefined;
   /** Maximum number of groups per batch. Default: 32,768. */
   readonly batchSize?: number | undefined;
+  /** Approximate number of bytes per batch. Default: no bound. */
+  readonly batchBytes?: number | undefined;
+  /** Maximum number of keys and values together. Default: 64 keys and 1,024 values. */
+  readonly maxColumns?: number | undefined;
   /** Shared memory bound. Default: groups take up to 384 MiB; more of them go through temporary files. */
   readonly memory?: MemoryShare | undefined;
   /** See {@link QueryTableRequest.useScalarIndex}. */

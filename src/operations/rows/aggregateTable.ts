@@ -32,6 +32,8 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
   const limit = optionalCount(request.limit, "limit", 1) ?? Number.POSITIVE_INFINITY;
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchRows = optionalCount(request.batchSize, "batchSize", 1) ?? Number.POSITIVE_INFINITY;
+  const batchBytes = optionalCount(request.batchBytes, "batchBytes", 1);
+  const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1) ?? Number.POSITIVE_INFINITY;
   const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
   const aggregate = {
     groupBy: readKeys(request.groupBy),
@@ -39,6 +41,12 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
     having: optionalFilter(request.having, "having") ?? null,
     parameters: parametersOf(request.params),
   };
+  const columnCount = aggregate.groupBy.length + Object.keys(aggregate.values).length;
+  if (columnCount > maxColumns) {
+    throw new InvalidInputError(
+      `values: ${columnCount} columns are named; at most ${maxColumns} are returned`,
+    );
+  }
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const plan = await runAsync(planAggregate(aggregate, decodeSchema(manifest.fields, snapshot.path)), signal);
@@ -56,6 +64,7 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
   const numbers = new RowNumbers(source, manifest, snapshot.path);
   const options: Omit<AggregateQueryOptions, "readAhead"> = {
     batchRows,
+    batchBytes,
     memory,
     signal,
     makeFile: () => makeSpillFile(snapshot.table, "groupBy", "a filter gives fewer groups"),

@@ -2,6 +2,7 @@
 
 import type { RecordBatch } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
@@ -13,6 +14,7 @@ import { typeName } from "../../expression/values/types.js";
 import { withoutDictionaries } from "../../expression/values/valueField.js";
 import type { DataFragment } from "../../format/table.js";
 import { nearestHint } from "../../nearestName.js";
+import { rowsOfBatch } from "../../rows/batchSize.js";
 import type { ReadAhead } from "../../rows/readAhead.js";
 import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
@@ -50,6 +52,8 @@ export interface AggregateQueryOptions extends AggregateOptions {
   readonly readAhead: ReadAhead;
   /** Maximum rows of a returned batch. */
   readonly batchRows: number;
+  /** Approximate bytes of a returned batch. Default: no bound. */
+  readonly batchBytes?: number | undefined;
 }
 
 /**
@@ -88,14 +92,26 @@ export async function* aggregateBatches(
     const skipped = Math.min(skip, rowCount);
     skip -= skipped;
     const end = Math.min(rowCount, skipped + left);
-    for (let start = skipped; start < end; start += options.batchRows) {
-      const count = Math.min(options.batchRows, end - start);
+    const batchRows = rowsAtOnce(columns, rowCount, options);
+    for (let start = skipped; start < end; start += batchRows) {
+      const count = Math.min(batchRows, end - start);
       left -= count;
       const some = columns.map((column) => sliceColumn(column, start, count));
       yield makeBatch(query.plan.schema, some, count);
     }
     if (left <= 0) return;
   }
+}
+
+/** Returns the rows of a returned batch. */
+function rowsAtOnce(
+  columns: readonly Column[],
+  rowCount: number,
+  { batchRows, batchBytes }: AggregateQueryOptions,
+): number {
+  if (batchBytes === undefined) return batchRows;
+  const bytes = columns.reduce((sum, column) => sum + columnBytes(column), 0);
+  return Math.min(batchRows, rowsOfBatch(batchBytes, columns.length, bytes / rowCount));
 }
 
 /** Yields one row per group. */
