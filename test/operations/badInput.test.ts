@@ -521,8 +521,12 @@ describe("changes of the schema", () => {
     ["a name that is no string", { path: "id", rename: 7 }, "InvalidInput"],
     ["nullable that is no boolean", { path: "id", nullable: "no" }, "InvalidInput"],
     ["a column with nulls made non-nullable", { path: "name", nullable: false }, "TableSchemaValidation"],
-    ["text as numbers", { path: "name", dataType: { type: "int32" } }, "InvalidInput"],
-    ["numbers as text", { path: "id", dataType: { type: "utf8" } }, "InvalidInput"],
+    [
+      "text that is no number as numbers",
+      { path: "name", dataType: { type: "int32" } },
+      "TableSchemaValidation",
+    ],
+    ["numbers as bytes", { path: "id", dataType: { type: "binary" } }, "InvalidInput"],
     ["a type that is none", { path: "id", dataType: { type: "wat" } }, "Unsupported"],
     ["a virtual column", { path: "id", virtualColumn: {} }, "Unsupported"],
   ])("alteration: %s", async (_what, alteration, ...types) => {

@@ -734,8 +734,8 @@ describe("Insert records", () => {
   });
   sentence("there is no JSON body", async () => {
     expect(await wire.post(path(await wire.table()), { id: ["t"] })).toMatchObject({
-      status: 415,
-      json: { code: 13 },
+      status: 400,
+      json: { code: 13, detail: expect.stringContaining("a JSON array of objects") },
     });
   });
   sentence("query: branch is optional; main branch when absent", async () => {
