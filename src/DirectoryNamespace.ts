@@ -492,7 +492,25 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("createTableVersion", request);
   }
   /**
-   * Returns number, commit time and manifest of a version.
+   * Compares two versions of a table or branch row by row. Each row of the result has `kind` (`added`,
+   * `removed` or `changed`), `row`, and `before` for changed rows:
+   *
+   *     const changes = await ns.diffTableVersions({ id, from: 3, to: 7, on: ["id"] });
+   *     for await (const { kind, row, before } of changes.rows()) console.log(kind, row, before);
+   *
+   * Rows are matched by stable row ids or by key columns, and come in that order. Only fragments in which the
+   * versions differ are read. Memory is bounded: more rows than fit are sorted in temporary files. This
+   * operation is not in the namespace spec. Authorised as `queryTable`.
+   * @throws InvalidInputError for a table without stable row ids if `on` is absent, and for keys that several
+   *   rows have; TableVersionNotFoundError; TableColumnNotFoundError
+   */
+  diffTableVersions(
+    request: versions.DiffTableVersionsRequest,
+  ): Promise<queries.QueryResult<versions.RowDifference>> {
+    return this.#run("diffTableVersions", request);
+  }
+  /**
+   * Returns number, commit time and manifest of a version, and what its commit changed.
    * @throws TableVersionNotFoundError
    */
   describeTableVersion(

@@ -50,6 +50,9 @@ const CHANGE = ["signal", "message"] as const;
 /** Version that a handle reads. */
 type ReadPoint = Pick<TableHandleOptions, "branch" | "version" | "tag" | "asOf">;
 
+/** A version by its number, tag or moment. */
+type VersionName = number | Pick<TableHandleOptions, "version" | "tag" | "asOf">;
+
 /**
  * One table of a {@link DirectoryNamespace}. `ns.table(id)` returns a handle.
  *
@@ -558,6 +561,44 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
+   * Returns the rows that differ between two versions of the handle's branch.
+   *
+   *     for await (const { kind, row, before } of table.diff(3, 7, { on: "id" }))
+   *       console.log(kind, row, before);
+   *
+   * Rows are matched by key columns, `on`, or by stable row ids. They come in the order of the key. `before`
+   * is present for changed rows.
+   * @param from number of the version to compare with, or its tag or moment
+   * @param to the compared version. Default: the version that this handle reads
+   * @throws InvalidInputError while it is read, if the table has no stable row ids and `on` is absent
+   */
+  diff(
+    from: VersionName,
+    to?: VersionName,
+    options?: OptionsOf<versions.DiffTableVersionsRequest, "from" | "to">,
+  ): AsyncIterable<versions.RowDifference<Row>> {
+    const checked = checkedOptions("diff", options, "diffTableVersions", ["from", "to"]);
+    const { signal } = checked;
+    const result = async () => {
+      const here = await this.#untagged(signal);
+      const request = {
+        ...{ ...checked, ...this.#call, branch: here.branch },
+        from: await this.#numberOf("from", from, here.branch, signal),
+        to: isAbsent(to) ? here.version : await this.#numberOf("to", to, here.branch, signal),
+      };
+      return this.#namespace.diffTableVersions(request);
+    };
+    return {
+      async *[Symbol.asyncIterator]() {
+        for await (const { kind, row, before } of (await result()).rows()) {
+          const present = before !== null && before !== undefined;
+          yield { kind, row, ...(present && { before }) } as versions.RowDifference<Row>;
+        }
+      },
+    };
+  }
+
+  /**
    * Commits the content of an older version as the new latest version. The versions in between stay.
    *
    *     await table.restore(3);
@@ -566,10 +607,7 @@ export class TableHandle<Row extends object = AnyRow> {
    *
    * @param to number of a version of the handle's branch, or its version, tag or moment
    */
-  async restore(
-    to: number | Pick<TableHandleOptions, "version" | "tag" | "asOf">,
-    options?: CommitMethodOptions,
-  ): Promise<tables.RestoreTableResponse> {
+  async restore(to: VersionName, options?: CommitMethodOptions): Promise<tables.RestoreTableResponse> {
     const change = checkedOptions("restore", options, CHANGE);
     if (isObject(to)) checkOptionMembers("to", to, ["version", "tag", "asOf"]);
     const point = isObject(to) ? to : { version: to };
@@ -723,6 +761,26 @@ export class TableHandle<Row extends object = AnyRow> {
     return { ...this.#call, branch: point.branch, version: targetVersion };
   }
 
+  /** Returns the number of a version of a branch that a caller named by number, tag or moment. */
+  async #numberOf(
+    member: string,
+    name: VersionName,
+    branch: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    if (!isObject(name)) return name;
+    checkOptionMembers(member, name, ["version", "tag", "asOf"]);
+    const { version, tag, asOf } = withoutNulls(name);
+    if ([version, tag, asOf].filter((each) => each !== undefined).length !== 1) {
+      throw new InvalidInputError(`${member}: must have one of version, tag and asOf`);
+    }
+    const point = await this.#numbered({ branch, version, tag, asOf }, signal);
+    if ((point.branch ?? "main") !== (branch ?? "main")) {
+      throw new InvalidInputError(`${member}: ${tag} is a tag of another branch`);
+    }
+    return point.version as number;
+  }
+
   #sourceOf(from: unknown): ReadPoint {
     if (typeof from === "number") {
       const { branch, tag } = this.#readFrom;
@@ -766,6 +824,8 @@ const SEARCH_OPTIONS = [
 /** Members of a condition. They are arguments of some methods. */
 const CONDITION_MEMBERS = ["filter", "predicate", "where", "params"] as const;
 type ConditionMember = (typeof CONDITION_MEMBERS)[number];
+
+const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
 
 const asList = <Entry extends object>(entries: Entry | readonly Entry[]): readonly Entry[] =>
   Array.isArray(entries) ? entries : [entries as Entry];

@@ -276,6 +276,10 @@ export const OPERATIONS = {
   listTableVersions: describing<versions.ListTableVersionsRequest, versions.ListTableVersionsResponse>()(
     values("branch pageToken limit unregisteredBranch descending"),
   ),
+  diffTableVersions: describing<
+    versions.DiffTableVersionsRequest,
+    queries.QueryResult<versions.RowDifference>
+  >()(values("branch from to on memory"), { authorizedAs: "queryTable" }),
   // --------------------------------------------------------------------------------------- branches
   createTableBranch: changing<branches.CreateTableBranchRequest, branches.CreateTableBranchResponse>()(
     values("name fromBranch fromVersion fromTag message"),

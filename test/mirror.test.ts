@@ -69,6 +69,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "platform/": "platform/portable",
   "query/aggregate/": "query/aggregate/duckdb query/aggregate/spilled",
   "query/columns/": "interop/queries",
+  "query/compare/": "query/compare/rowChanges write/merge/keyTable",
   "query/filter/": "query/filter/filter",
   "query/indexes/": "query/indexes/indexedRows",
   "query/order/": "query/order/order",

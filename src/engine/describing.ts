@@ -12,6 +12,7 @@ export { describeNamespace } from "../operations/namespace/describeNamespace.js"
 export { listNamespaces } from "../operations/namespace/listNamespaces.js";
 export { namespaceExists } from "../operations/namespace/namespaceExists.js";
 export { analyzeTableQueryPlan } from "../operations/rows/analyzeTableQueryPlan.js";
+export { diffTableVersions } from "../operations/rows/diffTableVersions.js";
 export { explainTableQueryPlan } from "../operations/rows/explainTableQueryPlan.js";
 export { describeComputedColumns } from "../operations/schema/describeComputedColumns.js";
 export { describeTable } from "../operations/table/describeTable.js";

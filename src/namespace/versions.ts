@@ -1,5 +1,6 @@
 /** Request and response types of the operations on versions. */
 
+import type { MemoryShare } from "../memory.js";
 import type {
   BranchRequest,
   ChangeAnswer,
@@ -163,4 +164,32 @@ export interface ListTableVersionsRequest extends EarlyBranchRequest, PageReques
 export interface ListTableVersionsResponse extends PageAnswer {
   /** Versions, oldest first unless `descending` is true. */
   readonly versions: readonly TableVersion[];
+}
+
+/** Request of `diffTableVersions`. */
+export interface DiffTableVersionsRequest extends BranchRequest {
+  /** Number of the version to compare with. */
+  readonly from: number;
+  /** Number of the version that is compared. It may be older than `from`. Default: the latest version. */
+  readonly to?: number | undefined;
+  /**
+   * Columns whose values identify a row in both versions. Each row needs its own values; null counts as one.
+   * Default: stable row ids, if the table has them.
+   */
+  readonly on?: string | readonly string[] | undefined;
+  /** Memory bound, shared with other work. Default: no bound. */
+  readonly memory?: MemoryShare | undefined;
+}
+
+/** A row that differs between two versions. */
+export interface RowDifference<Row extends object = Record<string, unknown>> {
+  /** `added`: only `to` has the row; `removed`: only `from` has it; `changed`: its values differ. */
+  readonly kind: "added" | "removed" | "changed";
+  /**
+   * Values of the row in `to`; of a removed row, those in `from`. The columns are those of `to`. A column
+   * that `from` lacks, or has with another type, is not compared, and is null in rows of `from`.
+   */
+  readonly row: Row;
+  /** Values of a changed row in `from`. */
+  readonly before?: Row | null;
 }

@@ -132,7 +132,7 @@ export function engineBounds(
   { maxBatchBytes, maxRows, maxColumns }: Required<RestLimits>,
 ): object {
   if (route.body === "arrow") return { maxBatchBytes, maxRows };
-  return route.answer === "rows" ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES } : {};
+  return route.operation === "queryTable" ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES } : {};
 }
 
 /** Returns the budget of all bodies. `maxBatchBytes` limits a single body. */

@@ -12,6 +12,13 @@ import * as shape from "./shapes.js";
 
 const namedIndex = { name: shape.text.nullish().describe("Default: a name made from the column") };
 
+const diffed = {
+  on: z
+    .union([shape.text.min(1), z.array(shape.text.min(1)).min(1)])
+    .nullish()
+    .describe("Columns that identify a row; default: stable row ids"),
+};
+
 /** Result of one part of a batch. */
 const batchResult = z.object({
   declare_table: shape.declaredTable.optional(),
@@ -140,6 +147,10 @@ export const ROUTES: readonly Route[] = [
     methods: POST_OR_GET,
     inEither: ["branch", "page_token", "limit", "descending"],
     answer: z.object({ versions: z.array(shape.tableVersion), page_token: shape.pageToken }),
+  }),
+  ofTable("diffTableVersions", "diff", "Compare the rows of two versions", {
+    answer: "rows",
+    members: diffed,
   }),
   ofTable("batchDeleteTableVersions", "version/delete", "Remove versions", {
     answer: shape.changeAnswer({ deleted_count: shape.count }),

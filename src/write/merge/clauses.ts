@@ -10,9 +10,9 @@ import {
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace/queries.js";
+import { type KeyForm, keyFormOf } from "../../query/compare/keyColumns.js";
 import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import { isPrimaryKey, type TableField } from "../../schema/schema.js";
-import { type KeyForm, keyFormOf } from "./keyColumns.js";
 
 /** A merge as the caller asks for it. */
 export interface MergeRequest {

@@ -3,7 +3,7 @@
 import type { FixedColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
-import { type KeyColumn, positionsOf } from "./keyColumns.js";
+import { type KeyColumn, positionsOf } from "../../query/compare/keyColumns.js";
 
 /** True if a row of one column equals a row of another. Neither value is null. */
 export type SameKey = (row: number, otherRow: number) => boolean;

@@ -7,7 +7,7 @@
 import { isSet } from "../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { HashBits } from "../../expression/kernels/integerSet.js";
-import { type KeyColumn, rowsWithKey } from "./keyColumns.js";
+import { type KeyColumn, rowsWithKey } from "../../query/compare/keyColumns.js";
 import { type SameKey, sameKey } from "./keyHashes.js";
 
 /** Marks the end of a chain, or a missing row. */

@@ -20,6 +20,7 @@ import { UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
+import { type KeyColumn, keyColumn, rowsWithKey } from "../../query/compare/keyColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { scanColumns } from "../../query/scan/scan.js";
 import { STREAMED } from "../../rows/readAhead.js";
@@ -28,7 +29,6 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { fileVersionOf, type WrittenRows, writeTableRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";
 import type { KeyPart } from "./clauses.js";
-import { type KeyColumn, keyColumn, rowsWithKey } from "./keyColumns.js";
 import { hashKeys } from "./keyHashes.js";
 import { KeyTable } from "./keyTable.js";
 

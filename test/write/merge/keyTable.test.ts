@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalTypeOf } from "../../../src/arrow/types/logicalTypes.js";
-import { type KeyColumn, keyColumn, keyFormOf } from "../../../src/write/merge/keyColumns.js";
+import { type KeyColumn, keyColumn, keyFormOf } from "../../../src/query/compare/keyColumns.js";
 import { hashKeys } from "../../../src/write/merge/keyHashes.js";
 import { KeyTable, NO_ROW } from "../../../src/write/merge/keyTable.js";
 

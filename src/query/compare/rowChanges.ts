@@ -1,0 +1,225 @@
+/**
+ * Compares two versions of a table row by row: added, removed and changed rows, in the order of their keys.
+ * Both versions are sorted by the key, in bounded memory, and read side by side:
+ *
+ *     old   3  4  7           3 and 9 differ in no column: nothing
+ *     new   3  7* 9           4 removed, 7 changed, 9 added
+ *
+ * Only fragments that differ are read. Rows of a fragment that both versions have are the same in both.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { runAsync, type Steps } from "../../async/eventLoop.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { ReaderEnvironment } from "../indexes/versionSource.js";
+import { compareRows } from "../order/sortKeys.js";
+import { type ComparedColumn, RowComparison } from "./comparedColumns.js";
+import { differingFragments } from "./differingFragments.js";
+import { type CompareOptions, type KeyedRows, type RowKey, rowsByKey } from "./sortedRows.js";
+
+/** A version and its fields. */
+export interface ComparedVersion {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  readonly fields: readonly TableField[];
+}
+
+/** Versions to compare. */
+export interface Comparison {
+  readonly old: ComparedVersion;
+  readonly current: ComparedVersion;
+  readonly columns: readonly ComparedColumn[];
+  readonly key: RowKey;
+}
+
+/** Kinds of changes. */
+export const CHANGE = { added: 0, removed: 1, changed: 2 } as const;
+
+/** Changed rows in the order of their keys. */
+export interface RowChanges {
+  /** One of {@link CHANGE} for each row. */
+  readonly kinds: Uint8Array;
+  /** Values after the change; of a removed row, those before it. */
+  readonly rows: readonly Column[];
+  /** Values of changed rows before the change; other rows have nulls. */
+  readonly before: readonly Column[];
+  readonly rowCount: number;
+}
+
+/** Number of rows that are compared between two turns of the event loop. */
+const STEP_ROWS = 2048;
+
+/** Yields the rows that differ, in the order of their keys. */
+export async function* rowChanges(
+  comparison: Comparison,
+  options: CompareOptions,
+): AsyncGenerator<RowChanges> {
+  const { old, current, columns, key } = comparison;
+  const compared = columns.filter((column) => column.old !== null);
+  const [oldFragments, fragments] = await differingFragments(
+    { version: old.version, fields: compared.map(({ field }) => field) },
+    { version: current.version, fields: compared.map(({ field }) => field) },
+  );
+  const read = (
+    side: ComparedVersion,
+    sources: readonly (TableField | null)[],
+    of: typeof fragments,
+    by: RowKey,
+  ) =>
+    new Cursor(
+      rowsByKey(
+        {
+          ...side,
+          fragments: of,
+          key: by,
+          columns: columns.map((column, index) => ({ ...column, source: sources[index] })),
+        },
+        options,
+      ),
+    );
+  const fields = columns.map(({ field }) => field);
+  const left = read(
+    old,
+    columns.map((column) => column.old),
+    oldFragments,
+    oldNames(columns, key),
+  );
+  const right = read(current, fields, fragments, key);
+  try {
+    await Promise.all([left.next(), right.next()]);
+    while (left.batch !== null || right.batch !== null) {
+      const matched = await runAsync(matchRows(left, right, columns), options.signal);
+      if (matched.length > 0) yield await runAsync(changesOf(matched, left.batch, right.batch, columns));
+      if (left.isOver) await left.next();
+      if (right.isOver) await right.next();
+    }
+  } finally {
+    await left.close();
+    await right.close();
+  }
+}
+
+/** Returns the names that the key columns have in the old version. */
+function oldNames(columns: readonly ComparedColumn[], key: RowKey): RowKey {
+  return key === null
+    ? null
+    : key.map((name) => columns.find(({ field }) => field.name === name)?.old?.name ?? name);
+}
+
+/** Walks through sorted batches. */
+class Cursor {
+  readonly #batches: AsyncGenerator<KeyedRows>;
+  /** Null after the last batch. */
+  batch: KeyedRows | null = null;
+  row = 0;
+
+  constructor(batches: AsyncGenerator<KeyedRows>) {
+    this.#batches = batches;
+  }
+
+  /** True at the end of a batch. */
+  get isOver(): boolean {
+    return this.batch !== null && this.row === this.batch.rowCount;
+  }
+
+  async next(): Promise<void> {
+    do {
+      const { done, value } = await this.#batches.next();
+      this.batch = done === true ? null : value;
+    } while (this.batch?.rowCount === 0);
+    this.row = 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#batches.return(undefined);
+  }
+}
+
+/** Changes in two batches: for each, its kind, and rows of the two batches; -1 for none. */
+class MatchedRows {
+  readonly kinds: number[] = [];
+  readonly oldRows: number[] = [];
+  readonly rows: number[] = [];
+
+  get length(): number {
+    return this.kinds.length;
+  }
+
+  add(kind: number, oldRow: number, row: number): void {
+    this.kinds.push(kind);
+    this.oldRows.push(oldRow);
+    this.rows.push(row);
+  }
+}
+
+/** Walks both batches until one of them is over. */
+function* matchRows(left: Cursor, right: Cursor, columns: readonly ComparedColumn[]): Steps<MatchedRows> {
+  const matched = new MatchedRows();
+  const comparison =
+    left.batch && right.batch && new RowComparison(columns, left.batch.columns, right.batch.columns);
+  for (let step = 1; !left.isOver && !right.isOver; step++) {
+    if (step % STEP_ROWS === 0) yield;
+    const order = orderOf(left, right);
+    if (order < 0) matched.add(CHANGE.removed, left.row++, -1);
+    else if (order > 0) matched.add(CHANGE.added, -1, right.row++);
+    else {
+      const [oldRow, row] = [left.row++, right.row++];
+      if (comparison?.isEqual(oldRow, row) !== true) matched.add(CHANGE.changed, oldRow, row);
+    }
+  }
+  return matched;
+}
+
+/** Negative if the old row comes first, or the other side has no more rows. */
+function orderOf(left: Cursor, right: Cursor): number {
+  if (right.batch === null) return -1;
+  if (left.batch === null) return 1;
+  return compareRows(left.batch.keys, left.row, right.batch.keys, right.row);
+}
+
+/** Takes the values of changed rows. */
+function* changesOf(
+  { kinds, oldRows, rows }: MatchedRows,
+  old: KeyedRows | null,
+  current: KeyedRows | null,
+  columns: readonly ComparedColumn[],
+): Steps<RowChanges> {
+  const rowCount = kinds.length;
+  const taken: Column[] = [];
+  const before: Column[] = [];
+  const noRow = (index: number) => nullColumn(columns[index].layout, 1);
+  for (const index of columns.keys()) {
+    const ofOld = old?.columns[index];
+    const ofCurrent = current?.columns[index];
+    taken.push(merged(ofCurrent, ofOld, kinds, rows, oldRows, noRow(index)));
+    const changed = kinds.map((kind, row) => (kind === CHANGE.changed ? oldRows[row] : -1));
+    before.push(merged(ofOld, undefined, kinds, changed, changed, noRow(index)));
+    yield;
+  }
+  return { kinds: Uint8Array.from(kinds), rows: taken, before, rowCount };
+}
+
+/** Takes row `first[i]` of one column, else row `second[i]` of the other, else the null. */
+function merged(
+  a: Column | undefined,
+  b: Column | undefined,
+  kinds: readonly number[],
+  first: readonly number[],
+  second: readonly number[],
+  none: Column,
+): Column {
+  const ofA = first.filter((row) => row >= 0);
+  const ofB = b === undefined ? [] : second.filter((_, index) => first[index] < 0);
+  const parts = [
+    ...(a === undefined || ofA.length === 0 ? [] : [takeColumn(a, Uint32Array.from(ofA))]),
+    ...(b === undefined || ofB.length === 0 ? [] : [takeColumn(b, Uint32Array.from(ofB))]),
+  ];
+  if (ofA.length === kinds.length || ofB.length === kinds.length) return parts[0];
+  let [nextA, nextB] = [0, ofA.length];
+  const nothing = ofA.length + ofB.length;
+  const order = first.map((row) => (row >= 0 ? nextA++ : b === undefined ? nothing : nextB++));
+  return takeColumn(concatColumns([...parts, none]), Uint32Array.from(order));
+}

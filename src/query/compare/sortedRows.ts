@@ -1,0 +1,130 @@
+/** Reads rows of a version in the order of a key: stable row ids, or key columns. */
+
+import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { plainColumn } from "../../arrow/columns/dictionaries.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { runAsync } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import { UINT64 } from "../../expression/values/types.js";
+import type { DataFragment } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
+import type { MemoryShare } from "../../memory.js";
+import type { ReadAhead } from "../../rows/readAhead.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { ColumnReads } from "../columns/columnReads.js";
+import { returnedColumns, selectColumns } from "../columns/projection.js";
+import { addressesAmong } from "../columns/rowAddresses.js";
+import { RowNumbers } from "../columns/systemColumns.js";
+import { type ReaderEnvironment, versionSource } from "../indexes/versionSource.js";
+import { planOrder } from "../order/order.js";
+import { orderedRows } from "../order/orderedRows.js";
+import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "../order/sortKeys.js";
+import type { MakeSpillFile } from "../order/spill.js";
+import type { ComparedColumn } from "./comparedColumns.js";
+
+/** Key that identifies rows in several versions: the names of columns, or null for stable row ids. */
+export type RowKey = readonly string[] | null;
+
+/** Bounds and memory of reads for a comparison. */
+export interface CompareOptions {
+  readonly readAhead: ReadAhead;
+  readonly makeFile: MakeSpillFile;
+  readonly memory?: MemoryShare | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Rows in the order of their keys. */
+export interface KeyedRows {
+  /** Values of the read columns. */
+  readonly columns: readonly Column[];
+  readonly keys: SortKeys;
+  readonly rowIds: FixedColumn;
+  readonly addresses: FixedColumn;
+  readonly rowCount: number;
+}
+
+/** Rows of a version to read in the order of a key. */
+interface SortedRead {
+  readonly version: OpenVersion<ReaderEnvironment>;
+  readonly fields: readonly TableField[];
+  readonly fragments: readonly DataFragment[];
+  /** Columns to read; null reads a column without values. */
+  readonly columns: readonly (ComparedColumn & { readonly source: TableField | null })[];
+  readonly key: RowKey;
+}
+
+const BY_ROW_ID: readonly KeyOrder[] = [{ type: UINT64, ascending: true, nullsFirst: false }];
+
+/**
+ * Yields rows in the order of their keys.
+ * @throws InvalidInputError if two rows have the same key; UnsupportedError for keys that cannot be sorted
+ */
+export async function* rowsByKey(
+  { version, fields, fragments, columns, key }: SortedRead,
+  options: CompareOptions,
+): AsyncGenerator<KeyedRows> {
+  const { signal } = options;
+  const { manifest } = version.file;
+  const read = columns.flatMap(({ source }) => (source === null ? [] : [source.name]));
+  const names = [...new Set([...read, ...(key ?? [])])];
+  const reads = new ColumnReads(fields);
+  const paths = { columnNames: names.map((name) => formatFieldPath([name])) };
+  const selecting = selectColumns(fields, reads, new Map(), paths, { withRowId: true });
+  const projection = await runAsync(selecting, signal);
+  const orderBy = (key ?? ["_rowid"]).map((name) => ({ columnName: formatFieldPath([name]) }));
+  const order = planOrder(orderBy, fields, reads);
+  if (order === null) throw new InvalidInputError("on: must name at least one column");
+  const orders = key === null ? BY_ROW_ID : order.keys;
+  const source = versionSource(version);
+  const numbers = new RowNumbers(source, manifest, version.path);
+  const every = { offset: 0, limit: Number.POSITIVE_INFINITY, batchRows: Number.POSITIVE_INFINITY };
+  const request = { ...options, ...every, fragments, projection, filter: null, order, numbers };
+  const unique = new UniqueKeys(version.version, key);
+  for await (const batch of orderedRows(source, request)) {
+    const { rowCount } = batch;
+    const returned = await returnedColumns(projection, numbers, batch.columns, rowCount, signal);
+    const plain = returned.map(plainColumn);
+    const rowIds = plain[plain.length - 1] as FixedColumn;
+    const keyed = key === null ? [rowIds] : key.map((name) => plain[names.indexOf(name)]);
+    const keys = sortKeys(orders, keyed, rowCount);
+    unique.check(keys);
+    yield {
+      columns: columns.map(({ source: field, layout }) =>
+        field === null ? nullColumn(layout, rowCount) : plain[names.indexOf(field.name)],
+      ),
+      keys,
+      rowIds,
+      addresses: addressesAmong(batch.columns),
+      rowCount,
+    };
+  }
+}
+
+/** Checks that ascending keys differ. */
+class UniqueKeys {
+  readonly #version: number;
+  readonly #key: RowKey;
+  #last: SortKeys | null = null;
+
+  constructor(version: number, key: RowKey) {
+    this.#version = version;
+    this.#key = key;
+  }
+
+  /** @throws InvalidInputError if two rows have the same key */
+  check(keys: SortKeys): void {
+    const last = this.#last;
+    let isUnique =
+      last === null || keys.rowCount === 0 || compareRows(last, last.rowCount - 1, keys, 0) !== 0;
+    for (let row = 1; row < keys.rowCount && isUnique; row++) {
+      isUnique = compareRows(keys, row - 1, keys, row) !== 0;
+    }
+    if (keys.rowCount > 0) this.#last = keys;
+    if (isUnique) return;
+    const what = this.#key === null ? "row id" : `value of ${this.#key.join(", ")}`;
+    throw new InvalidInputError(
+      `on: several rows of version ${this.#version} have the same ${what}; a key must identify one row`,
+    );
+  }
+}
