@@ -15,7 +15,7 @@ export interface RestLimits {
   readonly maxRows?: number;
   /**
    * Maximum bytes of a JSON body. A body also has at most 65,536 objects and arrays, 262,144 members and
-   * 262,144 commas. Default: 4 MiB.
+   * 262,144 commas. Maximum bytes of a row in JSON, with the same bounds. Default: 4 MiB.
    */
   readonly maxJsonBytes?: number;
   /**
@@ -25,7 +25,10 @@ export interface RestLimits {
   readonly maxUnauthenticatedJsonBytes?: number;
   /** Total milliseconds to wait for such a body. Default: 5 seconds. */
   readonly unauthenticatedBodyMs?: number;
-  /** Maximum columns of a query; a table with more fields raises it to that number. Default: 4,096. */
+  /**
+   * Maximum columns of a query; a table with more fields raises it to that number. It also bounds the members
+   * of a row in JSON. Default: 4,096.
+   */
   readonly maxColumns?: number;
   /** Maximum bytes of the URL and all headers. Default: 32 KiB. */
   readonly maxHeaderBytes?: number;

@@ -255,7 +255,12 @@ function rowsOf(
   const mediaType = mediaTypeOf(request);
   const isLines = LINE_TYPES.includes(mediaType);
   if (!isLines && mediaType !== JSON_TYPE) return pieces;
-  return readJsonRows(pieces, { isLines, maxRowBytes: limits.maxJsonBytes, memory });
+  return readJsonRows(pieces, {
+    isLines,
+    maxRowBytes: limits.maxJsonBytes,
+    maxMembers: limits.maxColumns,
+    memory,
+  });
 }
 
 function answer(

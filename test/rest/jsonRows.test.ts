@@ -233,6 +233,24 @@ describe("rows that do not fit", () => {
     expect(await ns.table("t").version()).toBe(1);
   });
 
+  it("rows that name ever new columns are refused before they fill memory", async ({ ns }) => {
+    const { refused } = callerOf(ns);
+    const rows = Array.from({ length: 40 }, (_, row) =>
+      Object.fromEntries(Array.from({ length: 2000 }, (_, column) => [`c${row}_${column}`, 1])),
+    );
+    expect(await refused("t/create", rows)).toMatchObject({
+      status: 400,
+      code: 13,
+      detail: "the rows have more than 65536 members; pass a schema",
+    });
+    const wide = Object.fromEntries(Array.from({ length: 5000 }, (_, column) => [`c${column}`, 1]));
+    expect(await refused("t/create", [wide])).toMatchObject({
+      status: 413,
+      detail: expect.stringContaining("row 0: has more than 4096 members"),
+    });
+    await expect(ns.table("t").exists()).resolves.toBe(false);
+  });
+
   it("a line beyond the limit is refused with 413 and its number", async ({ ns }) => {
     await ns.createTable({ id: "t" }, [{ id: 1, text: "" }]);
     const { refused } = callerOf(ns, { limits: { maxJsonBytes: 1000 } });

@@ -45,12 +45,14 @@ import { describeValue } from "./faults.js";
 const VECTOR_NAME = /^(.*_)?(vector|embedding)$/;
 /** Maximum levels of nesting. Also stops at objects that contain themselves. */
 const MAX_DEPTH = 32;
+/** Maximum columns and members whose types are inferred. */
+const MAX_MEMBERS = 2 ** 16;
 /** Rows visited between two turns of the event loop. */
 const ROWS_AT_ONCE = 256;
 
 /** Infers the types of columns from the values of rows. */
 export class SchemaInference {
-  readonly #members = new Members("");
+  readonly #members = new Members("", { count: 0 });
   #rowCount = 0;
 
   /** @throws InvalidInputError naming row and column, for values of several types */
@@ -85,20 +87,31 @@ type Seen =
   | { readonly kind: "array"; readonly items: Values; length: number | null; isNumeric: boolean }
   | { readonly kind: "object"; readonly members: Members };
 
+/** Number of members of all objects so far. */
+interface MemberTally {
+  count: number;
+}
+
 /** Summary of the members of objects. */
 class Members {
   readonly #path: string;
+  readonly #tally: MemberTally;
   readonly #values = new Map<string, Values>();
 
-  constructor(path: string) {
+  constructor(path: string, tally: MemberTally) {
     this.#path = path;
+    this.#tally = tally;
   }
 
   add(value: object, row: number, depth: number): void {
     for (const name of Object.keys(value)) {
       let values = this.#values.get(name);
       if (values === undefined) {
-        values = new Values(this.#path === "" ? name : `${this.#path}.${name}`, name);
+        this.#tally.count++;
+        if (this.#tally.count > MAX_MEMBERS) {
+          throw new InvalidInputError(`the rows have more than ${MAX_MEMBERS} members; pass a schema`);
+        }
+        values = new Values(this.#path === "" ? name : `${this.#path}.${name}`, name, this.#tally);
         this.#values.set(name, values);
       }
       values.add((value as Record<string, unknown>)[name], row, depth);
@@ -120,12 +133,14 @@ class Members {
 class Values {
   readonly #path: string;
   readonly #name: string;
+  readonly #tally: MemberTally;
   #seen: Seen | null = null;
   #firstRow = 0;
 
-  constructor(path: string, name: string) {
+  constructor(path: string, name: string, tally: MemberTally) {
     this.#path = path;
     this.#name = name;
+    this.#tally = tally;
   }
 
   add(value: unknown, row: number, depth: number): void {
@@ -148,9 +163,9 @@ class Values {
 
   #begin(first: Found): Seen {
     if (first.kind === "scalar") return first;
-    if (first.kind === "object") return { kind: "object", members: new Members(this.#path) };
+    if (first.kind === "object") return { kind: "object", members: new Members(this.#path, this.#tally) };
     // The items of several vectors per row are vectors.
-    const items = new Values(`${this.#path}[]`, this.#isVector ? this.#name : "");
+    const items = new Values(`${this.#path}[]`, this.#isVector ? this.#name : "", this.#tally);
     return { kind: "array", items, length: first.items.length, isNumeric: true };
   }
 

@@ -17,6 +17,8 @@ export interface JsonRowBounds {
   readonly isLines: boolean;
   /** Maximum bytes of a row, and of a group of several rows. */
   readonly maxRowBytes: number;
+  /** Maximum members of a row, without those of nested objects. */
+  readonly maxMembers: number;
   readonly memory: MemoryShare;
 }
 
@@ -39,8 +41,8 @@ export async function* readJsonRows(
   pieces: AsyncIterable<Uint8Array>,
   bounds: JsonRowBounds,
 ): AsyncGenerator<readonly RowObject[]> {
-  const { memory, isLines, maxRowBytes } = bounds;
-  const splitter = new RowSplitter(isLines, maxRowBytes);
+  const { memory } = bounds;
+  const splitter = new RowSplitter(bounds);
   const decoder = new TextDecoder("utf-8", { fatal: true });
   yield [];
   for await (const piece of pieces) {
@@ -74,6 +76,7 @@ const tooLarge = (detail: string): Refusal => new Refusal(413, "InvalidInput", d
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
@@ -85,6 +88,7 @@ const NEWLINE = 0x0a;
 class RowSplitter {
   readonly #isLines: boolean;
   readonly #maxRowBytes: number;
+  readonly #maxMembers: number;
   /** Next part of the body. Lines have rows only. */
   #expected: "array" | "row or end" | "row" | "nothing";
   /** Text of the unfinished row. */
@@ -92,6 +96,7 @@ class RowSplitter {
   #characters = 0;
   #depth = 0;
   #nodes = 0;
+  #members = 0;
   #commas = 0;
   #isText = false;
   #isEscaped = false;
@@ -101,9 +106,10 @@ class RowSplitter {
   /** Rows so far; for lines, lines. */
   #count = 0;
 
-  constructor(isLines: boolean, maxRowBytes: number) {
+  constructor({ isLines, maxRowBytes, maxMembers }: JsonRowBounds) {
     this.#isLines = isLines;
     this.#maxRowBytes = maxRowBytes;
+    this.#maxMembers = maxMembers;
     this.#expected = isLines ? "row" : "array";
   }
 
@@ -192,6 +198,8 @@ class RowSplitter {
       else if (code === COMMA) {
         if (this.#depth === 0 && !this.#isLines) return index;
         this.#commas++;
+      } else if (code === COLON) {
+        if (this.#depth === 1) this.#members++;
       } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
         this.#nodes++;
         if (++this.#depth > MAX_JSON_DEPTH) {
@@ -217,18 +225,21 @@ class RowSplitter {
     const text = this.#parts.length === 1 ? this.#parts[0] : this.#parts.join("");
     const isBlank = this.#isLines && text.trim() === "";
     if (!isBlank) {
-      if (this.#nodes > MAX_JSON_NODES)
-        throw tooLarge(`${this.#name}: has more than ${MAX_JSON_NODES} objects and arrays`);
-      if (this.#commas > MAX_JSON_COMMAS)
-        throw tooLarge(`${this.#name}: has more than ${MAX_JSON_COMMAS} commas`);
+      this.#refuseMore(this.#nodes, MAX_JSON_NODES, "objects and arrays");
+      this.#refuseMore(this.#commas, MAX_JSON_COMMAS, "commas");
+      this.#refuseMore(this.#members, this.#maxMembers, "members");
       this.#group.push(this.#parse(text));
       this.#groupBytes += this.#rowBytes;
       this.#groupCharacters += this.#characters;
     }
     this.#count++;
     this.#parts = [];
-    this.#characters = this.#depth = this.#nodes = this.#commas = 0;
+    this.#characters = this.#depth = this.#nodes = this.#members = this.#commas = 0;
     this.#isText = this.#isEscaped = false;
+  }
+
+  #refuseMore(count: number, maximum: number, what: string): void {
+    if (count > maximum) throw tooLarge(`${this.#name}: has more than ${maximum} ${what}`);
   }
 
   /** The engine refuses rows that are not objects. */

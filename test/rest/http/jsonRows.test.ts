@@ -9,6 +9,7 @@ const utf8 = new TextEncoder();
 interface Options {
   readonly isLines?: boolean;
   readonly maxRowBytes?: number;
+  readonly maxMembers?: number;
   readonly pieceBytes?: number;
 }
 
@@ -27,7 +28,7 @@ function memory() {
 
 async function groupsOf(
   body: string | Uint8Array,
-  { isLines = false, maxRowBytes = 2 ** 20, pieceBytes = 7 }: Options = {},
+  { isLines = false, maxRowBytes = 2 ** 20, maxMembers = 100, pieceBytes = 7 }: Options = {},
 ) {
   const bytes = typeof body === "string" ? utf8.encode(body) : body;
   async function* pieces() {
@@ -36,7 +37,7 @@ async function groupsOf(
   }
   const { held, share } = memory();
   const groups: (readonly unknown[])[] = [];
-  for await (const group of readJsonRows(pieces(), { isLines, maxRowBytes, memory: share }))
+  for await (const group of readJsonRows(pieces(), { isLines, maxRowBytes, maxMembers, memory: share }))
     groups.push(group);
   return { groups, rows: groups.flat(), most: Math.max(0, ...held) };
 }
@@ -144,11 +145,27 @@ describe("rows in JSON", () => {
       413,
       "line 1: has more than 262144 commas",
     ]);
+    const members = `{${"1:2,".replace("1", '"a"').repeat(100)}"b":{"c":1,"d":2}}`;
+    expect(await refusal(`[${members}]`)).toEqual([413, "row 0: has more than 100 members"]);
     const nodes = `{"a":[${"[],".repeat(70_000)}1]}`;
     expect(await refusal(`[${nodes}]`, { pieceBytes: 2 ** 16 })).toEqual([
       413,
       "row 0: has more than 65536 objects and arrays",
     ]);
+  });
+
+  it("the thread does other work while one large piece is parsed", async () => {
+    let turns = 0;
+    let isDone = false;
+    const turn = () => {
+      turns++;
+      if (!isDone) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const body = `[${'{"a":[1,2,3],"b":"text"},'.repeat(400_000)}{}]`;
+    expect((await groupsOf(body, { pieceBytes: body.length })).rows).toHaveLength(400_001);
+    isDone = true;
+    expect(turns).toBeGreaterThan(20);
   });
 
   it("groups and the memory held for them are bounded, however many rows there are", async () => {
