@@ -11,6 +11,7 @@ export default mergeConfig(
     test: {
       include: [
         "test/query/arbitraryTables.test.ts",
+        "test/query/aggregate/**/*.test.ts",
         "test/query/order/largeSort.test.ts",
         "test/catalog/immovable.test.ts",
         "test/corruption/**/*.test.ts",
@@ -55,6 +56,8 @@ export default mergeConfig(
         MERGE_MIB: process.env.MERGE_MIB ?? "5120",
         MIXED_KILLS: process.env.MIXED_KILLS ?? "500",
         JSON_ROWS: process.env.JSON_ROWS ?? "2000000",
+        AGGREGATE_GROUPS: process.env.AGGREGATE_GROUPS ?? "5000000",
+        AGGREGATE_QUERIES: process.env.AGGREGATE_QUERIES ?? "5000",
         SORT_MIB: process.env.SORT_MIB ?? "5120",
         BOUNDS_MS: process.env.BOUNDS_MS ?? "30000",
         BOUNDS_SLOWEST_MS: process.env.BOUNDS_SLOWEST_MS ?? "1000",

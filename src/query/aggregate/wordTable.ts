@@ -15,7 +15,7 @@ export const MISSING = 0xffff_ffff;
 
 const FIRST_SLOTS = 2 ** 10;
 /** Keys that are looked up in one step, and slots that are moved in one. */
-const STEP = 2 ** 15;
+const STEP = 2 ** 13;
 /** Random odd factors: nobody can choose keys that share a slot. */
 const randomFactor = (): number => Math.floor(Math.random() * 2 ** 32) | 1;
 
