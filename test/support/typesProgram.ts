@@ -60,7 +60,7 @@ export async function program(signal: AbortSignal | undefined, at: number | unde
   }
 
   // @ts-expect-error there is no such option
-  table.scan({ where: "id > 7" });
+  table.scan({ condition: "id > 7" });
   // @ts-expect-error there is no such mode
   await table.insert(orders, { mode: "replace" });
   // @ts-expect-error there is no such kind
