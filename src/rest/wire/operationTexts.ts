@@ -248,6 +248,12 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     request: {},
     answer: { versions: [VERSION] },
   },
+  diffTableVersions: {
+    tag: "Versions",
+    description: "Reads the rows that were added, removed or changed between two versions.",
+    request: { from: 7, to: 8, on: ["id"] },
+    answer: [{ kind: "changed", row: { id: 1, price: 9.5 }, before: { id: 1, price: 8.5 } }],
+  },
   batchDeleteTableVersions: {
     tag: "Versions",
     description: "Removes ranges of versions. The end of a range is exclusive.",
