@@ -24,6 +24,7 @@ import { type Computation, needAddresses } from "../columns/computedColumns.js";
 import {
   AggregateCollector,
   type AggregateSyntax,
+  checkDepth,
   groupColumn,
   hasAggregate,
   invalid,
@@ -91,12 +92,16 @@ export function* planAggregate(
   checkNames(keys, names);
   const collector = new AggregateCollector(keys.map(({ source }) => source.syntax));
   const isKey = new Set(keys.map(({ name }) => name));
-  const outputs = [
-    ...keys.map(({ name, source }, index) => ({ name, source, syntax: nameOf(groupColumn(index)) })),
-    ...[...sources]
-      .filter(([name]) => !isKey.has(name))
-      .map(([name, source]) => ({ name, source, syntax: collector.overGroups(source) })),
-  ];
+  const outputs = keys.map(({ name, source }, index) => ({
+    name,
+    source,
+    syntax: nameOf(groupColumn(index)),
+  }));
+  for (const [name, source] of sources) {
+    if (isKey.has(name)) continue;
+    outputs.push({ name, source, syntax: collector.overGroups(source) });
+    yield;
+  }
   const condition = having === null ? null : yield* sourceOf(having, "having", binding);
   const conditionSyntax = condition && collector.overGroups(condition, sources);
   const calls: AggregateCall[] = [];
@@ -152,6 +157,7 @@ interface NamedKey {
 function* sourceOf(input: ExpressionInput, label: string, { columns }: Binding): Steps<SourceExpression> {
   const syntax = yield* parseAggregates(input, label);
   const text = typeof input === "string" ? input : null;
+  checkDepth({ syntax, text, label });
   return spelled(
     { syntax, text, label },
     columns.map(({ name }) => name),
@@ -165,6 +171,7 @@ function* keyOf(
   values: ReadonlyMap<string, SourceExpression>,
   binding: Binding,
 ): Steps<NamedKey> {
+  if (typeof input !== "string") checkDepth({ syntax: input.syntax, text: null, label });
   const name = String(input);
   const path = typeof input === "string" ? exactPath(input, binding.reads) : null;
   const source =

@@ -21,7 +21,29 @@ export interface SourceExpression {
   readonly label: string;
 }
 
-const MAX_DEPTH = 1024;
+/** Maximum depth of an expression: functions here call themselves for each level. */
+const MAX_DEPTH = 768;
+
+/** Maximum number of parts: a program may use one expression in many places. */
+const MAX_PARTS = 2 ** 18;
+
+/** @throws InvalidInputError for an expression that is nested too deeply, or too large */
+export function checkDepth(source: SourceExpression): void {
+  let parts = 0;
+  const nodes: (readonly [node: unknown, depth: number])[] = [[source.syntax, 0]];
+  for (let next = nodes.pop(); next !== undefined; next = nodes.pop()) {
+    const [node, depth] = next;
+    if (++parts > MAX_PARTS) {
+      throw invalid(source, source.syntax, `the expression has more than ${MAX_PARTS} parts`);
+    }
+    if (typeof node !== "object" || node === null || ArrayBuffer.isView(node)) continue;
+    if (depth > MAX_DEPTH) {
+      throw invalid(source, source.syntax, `the expression is nested deeper than ${MAX_DEPTH}`);
+    }
+    const isNode = "kind" in node;
+    for (const member of Object.values(node)) nodes.push([member, isNode ? depth + 1 : depth]);
+  }
+}
 
 /** Name of a column of groups: first come the keys, then the aggregates. */
 export const groupColumn = (index: number): string => String(index);
@@ -41,8 +63,7 @@ export class AggregateCollector {
    * @throws InvalidInputError for a column that is neither a key nor part of an aggregate
    */
   overGroups(source: SourceExpression, aliases: ReadonlyMap<string, SourceExpression> = new Map()): Syntax {
-    const change = (node: Syntax, depth: number): Syntax => {
-      if (depth > MAX_DEPTH) throw invalid(source, node, `the expression is nested deeper than ${MAX_DEPTH}`);
+    const change = (node: Syntax): Syntax => {
       const key = this.#keys.findIndex((each) => areEqual(each, node));
       if (key >= 0) return named(groupColumn(key), node);
       if (node.kind === "aggregate") {
@@ -57,9 +78,9 @@ export class AggregateCollector {
           `${printExpression(node)} has many values in a group; name it in groupBy, or put it in an aggregate such as max(${printExpression(node)})`,
         );
       }
-      return withChildren(node, (child) => change(child, depth + 1));
+      return withChildren(node, change);
     };
-    return change(source.syntax, 0);
+    return change(source.syntax);
   }
 
   #numberOf(call: AggregateSyntax, source: SourceExpression): number {
@@ -85,16 +106,15 @@ const named = (name: string, { offset }: Syntax): Syntax => ({
  */
 export function spelled(source: SourceExpression, columns: readonly string[]): SourceExpression {
   const exact = new Set(columns);
-  const change = (node: Syntax, depth: number): Syntax => {
-    if (depth > MAX_DEPTH) throw invalid(source, node, `the expression is nested deeper than ${MAX_DEPTH}`);
-    if (node.kind !== "name") return withChildren(node, (child) => change(child, depth + 1));
+  const change = (node: Syntax): Syntax => {
+    if (node.kind !== "name") return withChildren(node, change);
     const [first, ...members] = node.segments;
     if (exact.has(first)) return { ...node, isExact: true };
     const folded = first.toLowerCase();
     const matches = node.isExact ? [] : columns.filter((name) => name.toLowerCase() === folded);
     return matches.length === 1 ? { ...node, segments: [matches[0], ...members], isExact: true } : node;
   };
-  return { ...source, syntax: change(source.syntax, 0) };
+  return { ...source, syntax: change(source.syntax) };
 }
 
 /** True if an expression has an aggregate. */

@@ -1,7 +1,13 @@
 /** Aggregates of tables: results, their types, errors, versions, and the route over HTTP. */
 
 import { Decimal, Int64, Table, tableFromIPC, Uint64, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "tiltyard";
+import {
+  col,
+  DirectoryNamespace,
+  InvalidInputError,
+  TableColumnNotFoundError,
+  UnsupportedError,
+} from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TableHandle } from "../../../src/TableHandle.js";
@@ -153,6 +159,17 @@ describe("an aggregation", () => {
     await expect(refused).rejects.toThrow(error);
     await expect(refused).rejects.toThrow(message);
   });
+});
+
+it("an expression of a program that is nested too deeply, or too large, is refused", async () => {
+  let deep = col("price");
+  for (let level = 0; level < 5000; level++) deep = deep.plus(1);
+  let large = col("price");
+  for (let level = 0; level < 50; level++) large = large.plus(large);
+  await expect(orders.aggregate({ values: { n: large } }).toArray()).rejects.toThrow(/more than .* parts/);
+  const message = /nested deeper/;
+  await expect(orders.aggregate({ values: { n: deep } }).toArray()).rejects.toThrow(message);
+  await expect(orders.aggregate({ groupBy: [deep], values: {} }).toArray()).rejects.toThrow(message);
 });
 
 describe("an aggregate function outside an aggregation", () => {
