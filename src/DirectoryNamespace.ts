@@ -486,6 +486,16 @@ export class DirectoryNamespace implements AsyncDisposable {
   configureCleanup(request: upkeepOf.ConfigureCleanupRequest): Promise<upkeepOf.ConfigureCleanupResponse> {
     return this.#run("configureCleanup", request);
   }
+  /**
+   * Stores in the table when the option `upkeep` begins its work on it. Replaces the thresholds that the table
+   * has; those without a value, or with null, get their defaults. `describeTable` tells them.
+   *
+   *     await ns.configureUpkeep({ id: ["trees"], smallFragments: 50, versions: "off" });
+   * @throws InvalidInputError for a threshold out of range
+   */
+  configureUpkeep(request: upkeepOf.ConfigureUpkeepRequest): Promise<upkeepOf.ConfigureUpkeepResponse> {
+    return this.#run("configureUpkeep", request);
+  }
 
   // ------------------------------------------------------------------------------------------ versions
 

@@ -710,12 +710,27 @@ export class TableHandle<Row extends object = AnyRow> {
    * Stores in the table when its commits clean up. Without any member, commits clean nothing up.
    *
    *     await table.configureCleanup({ olderThanMs: 86_400_000, retainVersions: 10, interval: 50 });
+   *     const { cleanup } = await table.describe(); // the rule
    */
   async configureCleanup(
     rule: OptionsOf<upkeep.ConfigureCleanupRequest>,
   ): Promise<upkeep.ConfigureCleanupResponse> {
     const checked = checkedOptions("configureCleanup", rule, "configureCleanup");
     return this.#namespace.configureCleanup({ ...checked, ...this.#write() });
+  }
+
+  /**
+   * Stores in the table when the option `upkeep` of a namespace begins its work. Replaces all thresholds; those
+   * without a value get their defaults. `describe()` tells them.
+   *
+   *     await table.configureUpkeep({ smallFragments: 50, versions: "off" });
+   *     const { upkeep } = await table.describe(); // { smallFragments: 50, versions: "off" }
+   */
+  async configureUpkeep(
+    thresholds: OptionsOf<upkeep.ConfigureUpkeepRequest>,
+  ): Promise<upkeep.ConfigureUpkeepResponse> {
+    const checked = checkedOptions("configureUpkeep", thresholds, "configureUpkeep");
+    return this.#namespace.configureUpkeep({ ...checked, ...this.#whole("configureUpkeep") });
   }
 
   /** Returns the handle's schema for rows that may be plain objects. Arrow data has its own. */

@@ -244,6 +244,9 @@ export const OPERATIONS = {
   configureCleanup: upkeepOf<upkeep.ConfigureCleanupRequest, upkeep.ConfigureCleanupResponse>()(
     values("branch olderThanMs retainVersions interval"),
   ),
+  configureUpkeep: upkeepOf<upkeep.ConfigureUpkeepRequest, upkeep.ConfigureUpkeepResponse>()(
+    values("smallFragments deletedPercent unindexedRows versions"),
+  ),
   // --------------------------------------------------------------------------------------- versions
   createTableVersion: changing<versions.CreateTableVersionRequest, versions.CreateTableVersionResponse>()(
     STAGED,

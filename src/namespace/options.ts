@@ -125,13 +125,16 @@ export interface AuthorizeCall {
  */
 export interface NamespaceWarning {
   readonly kind: "indexNotRead" | "jobNotListed" | "upkeepFailed";
-  /** Sentence that names the reason, and the index and the table's directory, or the job. */
+  /** Sentence that names the reason, and the index and its table's directory, the job, or the table. */
   readonly message: string;
-  /** Name of the index. Absent for a job. */
+  /** Name of the index of `indexNotRead`. */
   readonly indexName?: string;
-  /** Id of the job. Absent for an index. */
+  /** Id of the job of `jobNotListed`. */
   readonly jobId?: string;
-  /** Directory of the table or branch, or of the job's record. */
+  /**
+   * Directory of the table or branch, or of the job's record. If upkeep can't open a table or list tables, the
+   * namespace's directory.
+   */
   readonly location: string;
 }
 
@@ -150,7 +153,7 @@ export interface DirectoryNamespaceOptions {
   /**
    * Callback for each warning. An index or job is reported once while it is among the last thousand. The call
    * that caused the warning does not wait for the callback, and errors of the callback are ignored. Default:
-   * warnings are dropped.
+   * `upkeepFailed` is written to the console, and other warnings are dropped.
    */
   readonly onWarning?: ((warning: NamespaceWarning) => void) | undefined;
   /** Timing of table locks. */
@@ -198,8 +201,8 @@ export interface DirectoryNamespaceOptions {
   /**
    * True, or an object: tables are compacted, indexed and cleaned up by themselves. From the first call on,
    * this instance looks at all tables every `intervalMs` milliseconds (100 to 2^31 - 1; default 60,000). It
-   * starts one job at a time, for a table that has passed a threshold of its config. No two processes do the
-   * same work at once. `onWarning` learns of failures. No process waits for the timer. Default: false.
+   * starts one job at a time, for a table that has passed a threshold of `configureUpkeep`. No two processes
+   * do the same work at once. `onWarning` learns of failures. No process waits for the timer. Default: false.
    */
   readonly upkeep?: boolean | { readonly intervalMs?: number | undefined } | undefined;
 }

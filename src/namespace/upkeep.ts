@@ -2,6 +2,7 @@
 
 import type { JobUnit } from "./jobs.js";
 import type { BranchRequest, WithMessage } from "./members.js";
+import type { TableRequest } from "./request.js";
 
 /** Selects the versions and files that a cleanup removes. */
 export interface CleanupSettings {
@@ -104,6 +105,31 @@ export interface CleanupRule {
 export interface ConfigureCleanupRequest extends BranchRequest, CleanupRule {}
 /** Answer of `configureCleanup`: the rule as stored. */
 export interface ConfigureCleanupResponse extends CleanupRule {
+  /** Id of the change for `describeTransaction`. */
+  readonly transactionId: string;
+  /** Number of the new version. */
+  readonly version: number;
+}
+
+/**
+ * A table's own thresholds for the option `upkeep` of the namespace. `"off"` turns one off. An absent
+ * threshold has its default.
+ */
+export interface UpkeepThresholds {
+  /** Number of fragments below 100,000 rows beyond which the table is compacted. Default: 16. */
+  readonly smallFragments?: number | "off" | undefined;
+  /** Percentage of deleted rows, 0 to 100, beyond which the table is compacted. Default: 10. */
+  readonly deletedPercent?: number | "off" | undefined;
+  /** Number of rows that an index lacks beyond which it is updated. Default: 1000. */
+  readonly unindexedRows?: number | "off" | undefined;
+  /** Number of versions since the last cleanup beyond which old versions are removed. Default: 100. */
+  readonly versions?: number | "off" | undefined;
+}
+/** Request of `configureUpkeep`. Absent and null thresholds get their defaults. */
+export interface ConfigureUpkeepRequest extends TableRequest, NullableThresholds {}
+type NullableThresholds = { readonly [Name in keyof UpkeepThresholds]: UpkeepThresholds[Name] | null };
+/** Answer of `configureUpkeep`: the thresholds as stored. */
+export interface ConfigureUpkeepResponse extends UpkeepThresholds {
   /** Id of the change for `describeTransaction`. */
   readonly transactionId: string;
   /** Number of the new version. */

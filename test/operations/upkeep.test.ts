@@ -2,6 +2,7 @@
 
 import { fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DirectoryNamespace, InvalidInputError, type NamespaceWarning } from "tiltyard";
 import { afterEach, expect, it } from "vitest";
@@ -118,6 +119,7 @@ it("a failure is told once, and the other tables are kept", async () => {
   await sleep(400);
   expect(told.map(({ kind }) => kind)).toEqual(["upkeepFailed"]);
   expect(told[0].message).toContain("table bad");
+  expect(told[0].location).toBe(join(root, "bad.lance"));
 });
 
 it("nothing looks at tables after close", async () => {

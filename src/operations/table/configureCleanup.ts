@@ -1,6 +1,6 @@
 /** ConfigureCleanup: sets the table's own rule for cleanups after commits. Not in the namespace spec. */
 
-import { cleanupConfig, DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/autoCleanup.js";
+import { cleanupConfig, DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/cleanupRule.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { planConfig } from "../../write/columns/fieldMetadata.js";
 import type { OperationBody } from "../operation.js";

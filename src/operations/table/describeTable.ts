@@ -5,11 +5,13 @@ import { readTableProperties } from "../../catalog/locations/tables.js";
 import { fileUrlOf } from "../../io/names/fileUrls.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { decodeSchema } from "../../schema/schema.js";
+import { storedCleanupRule } from "../../table/cleanup/cleanupRule.js";
 import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 import { openDescribed } from "../snapshot.js";
+import { storedThresholds } from "../upkeep/thresholds.js";
 
 export const describeTable: OperationBody<"describeTable"> = async (context, request, access) => {
   const id = requireTableId(request.id);
@@ -31,12 +33,16 @@ export const describeTable: OperationBody<"describeTable"> = async (context, req
     (sum, fragment) => sum + fragment.physicalRows - liveRowCount(fragment),
     0,
   );
+  const cleanup = storedCleanupRule(manifest.config);
+  const upkeep = storedThresholds(manifest.config);
   return {
     ...common,
     version: snapshot.version,
     schema: schemaToJson(resolveProjection(fields, metadata, undefined).schema),
     stats: { numDeletedRows, numFragments: manifest.fragments.length },
     metadata: Object.fromEntries(metadata),
+    ...(cleanup !== undefined && { cleanup }),
+    ...(Object.keys(upkeep).length > 0 && { upkeep }),
     isOnlyDeclared: false,
   };
 };

@@ -10,12 +10,12 @@ import { InternalError, messageOf, TableNotFoundError } from "../../errors.js";
 import { parseIdentifier } from "../../ident.js";
 import type { DirectoryNamespaceOptions, NamespaceWarning } from "../../namespace/options.js";
 import type { Requests } from "../../operationTable.js";
-import { cleanupRuleIn, DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/autoCleanup.js";
+import { cleanupRuleIn, DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/cleanupRule.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { accessOf } from "../access.js";
 import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
-import { openTable } from "../snapshot.js";
+import { type OpenTable, openTable } from "../snapshot.js";
 import { dueUpkeep } from "./dueUpkeep.js";
 
 /** Default milliseconds between two looks. */
@@ -86,18 +86,29 @@ class Upkeep {
         const page = await listAllTableNames(this.#context, { after, limit: PAGE_TABLES }, false, null);
         for (const name of page.names) {
           if (this.#abort.signal.aborted) return;
-          await this.#keep(parseIdentifier(name)).catch((error: unknown) => this.#report(name, error));
+          await this.#keep(name);
         }
         if (page.pageToken === undefined) return;
         after = page.pageToken;
       }
     } catch (error) {
-      this.#report("", error);
+      this.#report("the tables", this.#context.root, error);
     }
   }
 
-  async #keep(id: readonly string[]): Promise<void> {
-    const { table, latest } = await openTable(this.#context, { id });
+  /** Looks at a table and does its upkeep; never rejects. */
+  async #keep(name: string): Promise<void> {
+    let location = this.#context.root;
+    try {
+      const open = await openTable(this.#context, { id: parseIdentifier(name) });
+      location = open.table.root;
+      await this.#keepOpen(open);
+    } catch (error) {
+      this.#report(`table ${name}`, location, error);
+    }
+  }
+
+  async #keepOpen({ entry: { id }, table, latest }: OpenTable): Promise<void> {
     const version = latest && (await openVersion(table, latest));
     if (version === null) return;
     const before = this.#seen.get(table.root);
@@ -126,15 +137,15 @@ class Upkeep {
   }
 
   /** Tells a failure of a table once; a table that is gone needs no upkeep. */
-  #report(name: string, error: unknown): void {
+  #report(what: string, location: string, error: unknown): void {
     if (this.#abort.signal.aborted || error instanceof TableNotFoundError) return;
-    const message = `upkeep of ${name === "" ? "the tables" : `table ${name}`} failed: ${messageOf(error)}`;
+    const message = `upkeep of ${what} failed: ${messageOf(error)}`;
     if (this.#warned.size >= MAX_WARNED) this.#warned.clear();
     if (this.#warned.has(message)) return;
     this.#warned.add(message);
     const { onWarning = ({ message }: NamespaceWarning) => console.warn(message) } = this.#options;
     // The callback may be async and may fail; the upkeep goes on.
-    const tell = async (): Promise<unknown> => onWarning({ kind: "upkeepFailed", message, location: name });
+    const tell = async (): Promise<unknown> => onWarning({ kind: "upkeepFailed", message, location });
     tell().catch(() => undefined);
   }
 }

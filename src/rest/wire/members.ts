@@ -31,6 +31,7 @@ const { text, count, flag } = shape;
 const positive = z.int().min(1).nullish();
 const optionalCount = count.nullish();
 const optionalText = text.nullish();
+const threshold = shape.threshold.nullish();
 const numbers = z.array(z.number());
 const dataType = z.union([text, shape.jsonType]).nullish();
 
@@ -200,6 +201,12 @@ const MEMBERS = {
     "from_branch from_tag index_name state",
   ),
   ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions interval"),
+  small_fragments: threshold.describe(
+    "Compact beyond this number of fragments below 100,000 rows; default 16",
+  ),
+  deleted_percent: threshold.describe("Compact beyond this percentage of deleted rows, 0 to 100; default 10"),
+  unindexed_rows: threshold.describe("Update an index that lacks more rows; default 1000"),
+  versions: threshold.describe("Clean up beyond this number of versions; default 100"),
   ...recordOf(text.min(1), "name new_table_name job_id"),
   message: optionalText.describe("Commit message: text about the change, listed with the version"),
   properties: shape.stringMap.nullish(),

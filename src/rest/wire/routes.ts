@@ -278,8 +278,11 @@ export const ROUTES: readonly Route[] = [
   ofTable("configureCleanup", "configure_cleanup", "Set when commits of a table clean up", {
     answer: shape.changeAnswer({
       version: shape.version,
-      ...recordOf(shape.count.optional(), "older_than_ms retain_versions interval"),
+      ...shape.cleanupRule,
     }),
+  }),
+  ofTable("configureUpkeep", "configure_upkeep", "Set when upkeep of a table begins", {
+    answer: shape.changeAnswer({ version: shape.version, ...shape.upkeepThresholds }),
   }),
   ofTable("optimizeTable", "optimize", "Merge small fragments and drop deleted rows from files", {
     answer: z.object({

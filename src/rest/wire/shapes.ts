@@ -152,6 +152,17 @@ export const storageOptions = stringMap
     "Options to open the table's files with; expires_at_millis tells when credentials in them expire",
   );
 
+/** Rule of configureCleanup in answers. */
+export const cleanupRule = recordOf(count.optional(), "older_than_ms retain_versions interval");
+
+/** Threshold of one kind of upkeep. */
+export const threshold = z.union([count, z.literal("off")]);
+/** Thresholds of configureUpkeep in answers. */
+export const upkeepThresholds = recordOf(
+  threshold.optional().describe("Absent: the default"),
+  "small_fragments deleted_percent unindexed_rows versions",
+);
+
 export const describedTable = z.object({
   table: text,
   namespace: z.array(text),
@@ -161,6 +172,11 @@ export const describedTable = z.object({
   schema: jsonSchema.optional(),
   stats: z.object({ num_deleted_rows: count, num_fragments: count }).optional(),
   metadata: stringMap.optional(),
+  cleanup: z.object(cleanupRule).optional().describe("Absent: commits clean nothing up"),
+  upkeep: z
+    .object(upkeepThresholds)
+    .optional()
+    .describe("The table's own thresholds of upkeep. Absent: all defaults"),
   properties: stringMap,
   storage_options: storageOptions,
   managed_versioning: z.boolean(),

@@ -28,7 +28,7 @@ import {
 } from "../../format/table.js";
 import { isSameBytes, sep } from "../../platform/native.js";
 import { nextFieldId } from "../../schema/schema.js";
-import { checkAutoCleanup } from "../cleanup/autoCleanup.js";
+import { checkAutoCleanup } from "../cleanup/cleanupRule.js";
 import { cloneVersion } from "../commit/applyClone.js";
 import { highestFragmentId } from "../commit/applyFragments.js";
 import { refuseLongMetadata } from "../commit/metadataSize.js";

@@ -2,7 +2,7 @@
 
 import { InvalidInputError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { autoCleanupPolicy, parseDurationMs } from "../../../src/table/cleanup/autoCleanup.js";
+import { autoCleanupPolicy, parseDurationMs } from "../../../src/table/cleanup/cleanupRule.js";
 import { isOutdated } from "../../../src/table/cleanup/retentionPolicy.js";
 
 describe("a version is outdated", () => {
