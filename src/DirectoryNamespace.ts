@@ -487,8 +487,8 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("configureCleanup", request);
   }
   /**
-   * Stores in the table when the option `upkeep` begins its work on it. Replaces the thresholds that the table
-   * has; those without a value, or with null, get their defaults. `describeTable` tells them.
+   * Stores in the table when the option `upkeep` begins its work on it. Replaces the thresholds that the
+   * table has; those without a value, or with null, get their defaults. `describeTable` tells them.
    *
    *     await ns.configureUpkeep({ id: ["trees"], smallFragments: 50, versions: "off" });
    * @throws InvalidInputError for a threshold out of range

@@ -720,8 +720,8 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Stores in the table when the option `upkeep` of a namespace begins its work. Replaces all thresholds; those
-   * without a value get their defaults. `describe()` tells them.
+   * Stores in the table when the option `upkeep` of a namespace begins its work. Replaces all thresholds;
+   * those without a value get their defaults. `describe()` tells them.
    *
    *     await table.configureUpkeep({ smallFragments: 50, versions: "off" });
    *     const { upkeep } = await table.describe(); // { smallFragments: 50, versions: "off" }

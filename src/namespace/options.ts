@@ -132,8 +132,8 @@ export interface NamespaceWarning {
   /** Id of the job of `jobNotListed`. */
   readonly jobId?: string;
   /**
-   * Directory of the table or branch, or of the job's record. If upkeep can't open a table or list tables, the
-   * namespace's directory.
+   * Directory of the table or branch, or of the job's record. If upkeep can't open a table or list tables,
+   * the namespace's directory.
    */
   readonly location: string;
 }
