@@ -11,6 +11,7 @@ import type { Engine } from "./engine/engine.js";
 import { ServiceUnavailableError } from "./errors.js";
 import type { TableDefinition } from "./handle/defineTable.js";
 import type { TableHandleOptions } from "./handle/handleOptions.js";
+import { setInspection } from "./handle/inspection.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
 import type { AnyRow } from "./handle/rowTypes.js";
 import type { Disk } from "./io/disk/disk.js";
@@ -76,11 +77,16 @@ export class DirectoryNamespace implements AsyncDisposable {
   readonly #root: string;
   readonly #engine: Lazy<Engine>;
   readonly #authorize: options.Authorize | undefined;
+  readonly #jobsAtClose: options.CloseOptions["jobs"];
   #closed = false;
   #upkeep: Promise<{ stop(): void } | null> | null = null;
 
   static {
     explainOtherNames(DirectoryNamespace.prototype, "ns", NAMESPACE_CALLS);
+    setInspection(DirectoryNamespace.prototype, (namespace) => [
+      "DirectoryNamespace",
+      { root: namespace.#root, closed: namespace.#closed || undefined },
+    ]);
   }
 
   /**
@@ -91,6 +97,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   constructor(options: options.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
     const contextOptions = contextOptionsOf(options);
     this.#authorize = options.authorize;
+    this.#jobsAtClose = contextOptions.jobs;
     this.#root = contextOptions.root;
     this.#engine = lazy(async () => {
       const engine = new (await engineModule.get()).Engine(contextOptions);
@@ -155,24 +162,25 @@ export class DirectoryNamespace implements AsyncDisposable {
   /**
    * Ends the jobs that run here, releases open files and caches, and makes later calls fail. Calls in
    * progress and results of earlier queries continue. If the process ends next, await these first.
-   * @param options `jobs: "cancel"` (default) ends jobs now; a later request for the same work resumes them
-   *   from their last checkpoint. `jobs: "wait"` waits for them
+   * @param options `jobs: "cancel"` ends jobs now; a later request for the same work resumes them from their
+   *   last checkpoint. `jobs: "wait"` waits for them. Default: the option `jobs` of the namespace
    */
   async close(options: options.CloseOptions = {}): Promise<void> {
     checkOptionMembers("options", options, ["jobs"]);
-    const { jobs = "cancel" } = options;
+    const chosen = options.jobs ?? this.#jobsAtClose;
+    const jobs = chosen ?? "cancel";
     checkChoice(jobs, "jobs", ["wait", "cancel"]);
     this.#closed = true;
     const engine = await this.#engine.started;
     try {
       (await this.#upkeep)?.stop();
-      await engine?.context.closeJobs(jobs);
+      await engine?.context.closeJobs(jobs, chosen === undefined);
     } finally {
       await engine?.context.close();
     }
   }
 
-  /** Calls {@link close}, for `await using`. */
+  /** Calls {@link close}, for `await using`. The option `jobs` of the namespace may make it wait for jobs. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }

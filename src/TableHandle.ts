@@ -16,6 +16,7 @@ import {
   VECTOR_OPTIONS,
   withoutNulls,
 } from "./handle/handleOptions.js";
+import { setInspection } from "./handle/inspection.js";
 import { explainOtherNames, TABLE_CALLS } from "./handle/otherNames.js";
 import type {
   AnyRow,
@@ -75,6 +76,10 @@ export class TableHandle<Row extends object = AnyRow> {
 
   static {
     explainOtherNames(TableHandle.prototype, "table", TABLE_CALLS);
+    setInspection(TableHandle.prototype, (handle) => [
+      `TableHandle ${JSON.stringify(formatIdentifier(handle.id))}`,
+      { root: handle.#namespace.root, ...handle.#readFrom },
+    ]);
   }
 
   /** @internal */
@@ -212,7 +217,7 @@ export class TableHandle<Row extends object = AnyRow> {
     options?: ScanOptions<Columns, ColumnPath<Row>>,
   ): Scan<SelectedRow<Row, Columns> & object> {
     const query = checkedOptions("scan", options as ScanOptions, "queryTable");
-    return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }));
+    return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }), query);
   }
 
   /**
@@ -255,7 +260,7 @@ export class TableHandle<Row extends object = AnyRow> {
    */
   aggregate(options: OptionsOf<queries.AggregateTableRequest>): Scan {
     const query = checkedOptions("aggregate", options, "aggregateTable");
-    return scanOf(() => this.#namespace.aggregateTable({ ...query, ...this.#read() }));
+    return scanOf(() => this.#namespace.aggregateTable({ ...query, ...this.#read() }), query);
   }
 
   /**
@@ -296,7 +301,7 @@ export class TableHandle<Row extends object = AnyRow> {
       throw new InvalidInputError(`search: options must be an object, as in { ${bare}: …, limit: 10 }`);
     }
     const query = checkedOptions("search", options as SearchOptions, [...SEARCH_OPTIONS]);
-    return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }));
+    return scanOf(() => this.#namespace.queryTable({ ...query, ...this.#read() }), query);
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import type { RecordBatch, Schema } from "apache-arrow";
 import type * as queries from "../namespace/queries.js";
+import { setInspection, shownQuery } from "./inspection.js";
 import type { AnyRow, Selectable, SortColumns } from "./rowTypes.js";
 
 /** Members of a query request that are options of scans. */
@@ -37,11 +38,15 @@ export interface Scan<Row extends object = AnyRow> extends AsyncIterable<RecordB
 /**
  * Returns a scan that starts its query with each read.
  * @param run starts the query
+ * @param shown request that `console.log` of the scan shows
  */
-export function scanOf<Row extends object>(run: () => Promise<queries.QueryResult>): Scan<Row> {
+export function scanOf<Row extends object>(
+  run: () => Promise<queries.QueryResult>,
+  shown: object = {},
+): Scan<Row> {
   // The caller chooses the type of the rows.
   const query = run as unknown as () => Promise<queries.QueryResult<Row>>;
-  return {
+  const scan: Scan<Row> = {
     async *[Symbol.asyncIterator]() {
       yield* await query();
     },
@@ -53,9 +58,12 @@ export function scanOf<Row extends object>(run: () => Promise<queries.QueryResul
         yield* (await query()).rows(options);
       },
     }),
+    print: async (options) => (await query()).print(options),
     toIPC: async () => (await query()).toIPC(),
     toIPCStream: () => laterStream(async () => (await query()).toIPCStream()),
   };
+  setInspection(scan, () => ["Scan", shownQuery(shown)]);
+  return scan;
 }
 
 /** Returns a stream that is opened with the first read. */

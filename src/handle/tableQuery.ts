@@ -6,6 +6,7 @@ import type * as queries from "../namespace/queries.js";
 import type { FullTextQuery, StructuredTextQuery } from "../namespace/textQueries.js";
 import { isObject, shortly } from "../optionMembers.js";
 import { checkedOptions, VECTOR_OPTIONS, type VectorOptions } from "./handleOptions.js";
+import { setInspection, shownQuery } from "./inspection.js";
 import type {
   AnyRow,
   ColumnPath,
@@ -76,6 +77,10 @@ export class TableQuery<
 {
   readonly #runner: QueryRunner;
   readonly #options: TableQueryOptions;
+
+  static {
+    setInspection(TableQuery.prototype, (query) => ["TableQuery", shownQuery(query.#options)]);
+  }
 
   /** @internal */
   constructor(runner: QueryRunner, options: TableQueryOptions) {
@@ -263,6 +268,11 @@ export class TableQuery<
   /** Yields the rows one by one as plain objects. */
   rows(options?: queries.ObjectOptions): AsyncIterable<Selected> {
     return this.#rows.rows(options);
+  }
+
+  /** Writes the first rows to the console as a table, and returns its text. */
+  print(options?: queries.PrintOptions): Promise<string> {
+    return this.#rows.print(options);
   }
 
   /** Returns all rows as the bytes of an Arrow IPC stream. */

@@ -224,10 +224,16 @@ export class Jobs {
   }
 
   /** Ends the jobs of this process, at once or ("wait") when they are done. A closed job can resume. */
-  async close(how: "wait" | "cancel"): Promise<void> {
+  async close(
+    how: "wait" | "cancel",
+    onCancel?: (jobs: readonly { readonly kind: JobKind; readonly table: readonly string[] }[]) => void,
+  ): Promise<void> {
     this.#isClosed = true;
     const running = [...this.#running.values()];
-    if (how === "cancel") for (const { job } of running) job.cancel("closed");
+    if (how === "cancel") {
+      for (const { job } of running) job.cancel("closed");
+      if (running.length > 0) onCancel?.(running.map(({ job }) => job.stored.record));
+    }
     const ends = Promise.all(
       running.map(({ ended }) => new Promise<void>((resolve) => whenAborted(ended, resolve))),
     );

@@ -7,7 +7,7 @@ import type { ArrowType } from "./schema.js";
 
 /** Options of {@link DirectoryNamespace.close}. */
 export interface CloseOptions {
-  /** `wait`: waits for the jobs of this instance. `cancel` (default): ends them now. */
+  /** `wait`: waits for the jobs of this instance. `cancel`: ends them now. Default: that of the namespace. */
   readonly jobs?: "wait" | "cancel" | undefined;
 }
 
@@ -121,10 +121,11 @@ export interface AuthorizeCall {
  * - `indexNotRead`: this release can't read an index. Queries scan all rows instead, so answers are correct
  *   but slower. The index and its files stay unchanged.
  * - `upkeepFailed`: the option `upkeep` could not do its work on a table. It is told once, and tried again.
+ * - `jobsCancelled`: `close` ended jobs that were not finished, although no option `jobs` told it to.
  * - `jobNotListed`: the record of a job is malformed or unreadable. `listJobs` omits the job.
  */
 export interface NamespaceWarning {
-  readonly kind: "indexNotRead" | "jobNotListed" | "upkeepFailed";
+  readonly kind: "indexNotRead" | "jobNotListed" | "jobsCancelled" | "upkeepFailed";
   /** Sentence that names the reason, and the index and its table's directory, the job, or the table. */
   readonly message: string;
   /** Name of the index of `indexNotRead`. */
@@ -153,9 +154,15 @@ export interface DirectoryNamespaceOptions {
   /**
    * Callback for each warning. An index or job is reported once while it is among the last thousand. The call
    * that caused the warning does not wait for the callback, and errors of the callback are ignored. Default:
-   * `upkeepFailed` is written to the console, and other warnings are dropped.
+   * `upkeepFailed` and `jobsCancelled` are written to the console, and other warnings are dropped.
    */
   readonly onWarning?: ((warning: NamespaceWarning) => void) | undefined;
+  /**
+   * Fate of unfinished jobs of this instance at `close` and `await using`. `wait`: they are awaited.
+   * `cancel`: they end, and a request for the same work resumes them. Default: `cancel`, and a warning if
+   * there are any, on the console or by `onWarning`.
+   */
+  readonly jobs?: "wait" | "cancel" | undefined;
   /** Timing of table locks. */
   readonly lock?:
     | {

@@ -264,6 +264,16 @@ export interface ObjectOptions {
   readonly bigints?: "bigint" | "number" | "string" | undefined;
 }
 
+/** Options of `print`. */
+export interface PrintOptions {
+  /** Maximum number of rows, 1 to 10,000. Default: 20. */
+  readonly limit?: number | undefined;
+  /** Maximum width of a line in characters of a terminal. Default: that of the terminal, or 100. */
+  readonly width?: number | undefined;
+  /** False: only returns the text. Default: true. */
+  readonly write?: boolean | undefined;
+}
+
 /** Methods that read the rows of a result. */
 export interface RowForms<Row extends object = Record<string, unknown>> {
   /** Returns all rows as one Arrow table. */
@@ -280,6 +290,12 @@ export interface RowForms<Row extends object = Record<string, unknown>> {
   toArray(options?: ObjectOptions): Promise<Row[]>;
   /** Yields the rows one by one, in the form of {@link toArray}. One batch is in memory at a time. */
   rows(options?: ObjectOptions): AsyncIterable<Row>;
+  /**
+   * Writes the first rows to the console as a table, and returns its text:
+   *
+   *     await table.scan({ columns: ["id", "city"] }).print({ limit: 5 });
+   */
+  print(options?: PrintOptions): Promise<string>;
   /** Returns all rows as the bytes of an Arrow IPC stream. */
   toIPC(): Promise<Uint8Array>;
   /** Streams the bytes of {@link toIPC} at the pace of the reader. */

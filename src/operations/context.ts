@@ -16,6 +16,7 @@ import type { FileVersion } from "../file/container/page.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageChecks } from "../file/pages/checkedParts.js";
 import type { ChunkMap } from "../file/pages/pageSlice.js";
+import { formatIdentifier } from "../ident.js";
 import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { HostDirectories } from "../io/disk/admittedDirectories.js";
@@ -32,6 +33,7 @@ import type { ScratchMemory } from "../io/memory/scratch.js";
 import { takeScratch } from "../io/memory/spareScratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import type { UnlistedJob } from "../jobs/jobFiles.js";
+import type { JobRecord } from "../jobs/jobRecord.js";
 import type { Jobs } from "../jobs/jobs.js";
 import type { ClusterExecutor } from "../namespace/clusters.js";
 import type { DirectoryNamespaceOptions, NamespaceWarning } from "../namespace/options.js";
@@ -103,7 +105,7 @@ export interface OperationContext extends CatalogEnvironment {
   readonly recentTransactions: RecentTransactions;
   readonly jobs: Lazy<Jobs>;
   /** Ends the jobs of this process, or waits for them. Later jobs are refused. */
-  closeJobs(way: "wait" | "cancel"): Promise<void>;
+  closeJobs(way: "wait" | "cancel", saysSo: boolean): Promise<void>;
   readonly workers: WorkerPool;
   /** Registered functions by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
@@ -153,12 +155,25 @@ function errorOfThread(failure: unknown): Error {
   return new InternalError(`a thread ended while it worked: ${messageOf(failure)}`, { cause: failure });
 }
 
+/** Says which jobs a closed namespace ended, and how to choose. */
+function cancelMessage(jobs: readonly Pick<JobRecord, "kind" | "table">[]): string {
+  const names = jobs
+    .slice(0, 3)
+    .map(({ kind, table }) => `${kind} of ${JSON.stringify(formatIdentifier(table))}`);
+  const others = jobs.length > names.length ? ` and ${jobs.length - names.length} others` : "";
+  return (
+    `closing the namespace cancelled unfinished jobs (${names.join(", ")}${others}); the same request resumes them. ` +
+    'The option jobs: "wait" of the namespace waits for jobs; jobs: "cancel" cancels them without this message'
+  );
+}
+
 /** Returns the jobs of this process, which are opened with the first use. */
 function jobsOf(
-  { root, onWarning }: ContextOptions,
+  options: ContextOptions,
   disk: Disk,
   lock: OperationContext["lock"],
 ): Pick<OperationContext, "jobs" | "closeJobs"> {
+  const { root, onWarning } = options;
   let closing: "wait" | "cancel" | null = null;
   const jobs = lazy(async () => {
     const { Jobs } = await jobsModule.get();
@@ -171,9 +186,12 @@ function jobsOf(
   });
   return {
     jobs,
-    async closeJobs(way) {
+    async closeJobs(way, saysSo) {
       closing = way;
-      await (await jobs.started)?.close(way);
+      const { onWarning = ({ message }: NamespaceWarning) => console.warn(message) } = options;
+      const onCancel = (cancelled: readonly Pick<JobRecord, "kind" | "table">[]) =>
+        tell(onWarning, { kind: "jobsCancelled", message: cancelMessage(cancelled), location: root });
+      await (await jobs.started)?.close(way, saysSo ? onCancel : undefined);
     },
   };
 }

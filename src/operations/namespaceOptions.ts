@@ -16,7 +16,7 @@ import { type RegisteredFunction, registerFunctions } from "../write/userFunctio
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = recordOf(
   true,
   "root durability authorize functions clusters onWarning lock workers vectorCacheBytes",
-  "allowedBases dataStorageVersion manifestNaming upkeep disk",
+  "allowedBases dataStorageVersion manifestNaming upkeep jobs disk",
 );
 
 /** Checked options of a context. */
@@ -81,6 +81,7 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
     for (const [index, base] of allowedBases.entries()) checkDirectory(base, `allowedBases[${index}]`);
   }
   checkChoice(durability, "durability", ["fsync", "none"]);
+  checkChoice(options.jobs, "jobs", ["wait", "cancel"]);
   checkChoice(dataStorageVersion, "dataStorageVersion", ["2.0", "2.1", "2.2"]);
   checkChoice(manifestNaming, "manifestNaming", ["V1", "V2"]);
   if (lock !== undefined) checkOptionMembers("lock", lock, ["staleMs", "retries"]);

@@ -15,6 +15,7 @@ import { requireTableId } from "../request.js";
 import { isInPlace } from "../snapshot.js";
 import { valueForms } from "./objectOptions.js";
 
+const printing = lazyModule(() => import("./printRows.js"));
 const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
 
 /** Returns the error of a reader. Missing files of a removed version are not corruption. */
@@ -66,6 +67,10 @@ export function rowForms(
           for await (const slice of slices(forms)) yield* slice;
         },
       };
+    },
+    async print(options) {
+      const { printRows } = await printing.get();
+      return printRows(schema, slices({ dates: "iso", bigints: "string" }), options);
     },
     toIPC: async () => (await ipcOutput.get()).ipcBytes(schema, batches(false)),
     toIPCStream() {
