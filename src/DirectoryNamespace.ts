@@ -536,6 +536,22 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("diffTableVersions", request);
   }
   /**
+   * Yields the versions of a table or branch as any process commits them, after the latest version or `from`:
+   *
+   *     for await (const { version } of await ns.watchTable({ id, signal })) console.log(version);
+   *
+   * Versions come in order, each once. Versions that a cleanup removed meanwhile are left out. Where the
+   * platform can watch directories, a version comes within milliseconds, else within about half a second. The
+   * iteration waits without end, until the signal aborts or the namespace is closed. It does not keep the
+   * process alive. This operation is not in the namespace spec. Authorised as `listTableVersions`.
+   * @throws TableNotFoundError if the table is dropped or replaced, also while it is watched;
+   *   TableBranchNotFoundError; InvalidInputError if `from` is later than the latest version
+   */
+  watchTable(request: versions.WatchTableRequest): Promise<AsyncIterable<versions.TableVersion>> {
+    return this.#run("watchTable", request);
+  }
+
+  /**
    * Returns number, commit time and manifest of a version, and what its commit changed.
    * @throws TableVersionNotFoundError
    */

@@ -569,6 +569,27 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
+   * Yields the versions of the handle's branch as any process commits them; see the namespace's `watchTable`.
+   *
+   *     for await (const { version, operation } of table.watch({ signal })) console.log(version, operation);
+   *
+   * The watch starts during the call, at the latest version. A caller that knows a version passes it as
+   * `from`, and misses none after it. A watch does not keep the process alive.
+   */
+  watch(options?: OptionsOf<versions.WatchTableRequest>): AsyncIterable<versions.TableVersion> {
+    const checked = checkedOptions("watch", options, "watchTable");
+    const point = this.#write();
+    const watched = this.#namespace.watchTable({ ...checked, ...point });
+    // The error is thrown to the reader.
+    watched.catch(() => undefined);
+    return {
+      async *[Symbol.asyncIterator]() {
+        yield* await watched;
+      },
+    };
+  }
+
+  /**
    * Returns the rows that differ between two versions of the handle's branch.
    *
    *     for await (const { kind, row, before } of table.diff(3, 7, { on: "id" }))

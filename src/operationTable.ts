@@ -27,7 +27,7 @@ export type Part = "reading" | "aggregating" | "describing" | "changing" | "upke
 /** Traits that most operations do not have. */
 interface Traits {
   /** Operation that `authorize` is asked about and that errors name. Default: the operation itself. */
-  readonly authorizedAs?: "queryTable" | "describeTable" | "alterTableBackfillColumns";
+  readonly authorizedAs?: "queryTable" | "listTableVersions" | "describeTable" | "alterTableBackfillColumns";
   /** True if rows are a second argument. */
   readonly takesRows?: true;
   /** True if the request names a job or a transaction: the operation asks about its table itself. */
@@ -283,6 +283,10 @@ export const OPERATIONS = {
     versions.DiffTableVersionsRequest,
     queries.QueryResult<versions.RowDifference>
   >()(values("branch from to on memory"), { authorizedAs: "queryTable" }),
+  watchTable: describing<versions.WatchTableRequest, AsyncIterable<versions.TableVersion>>()(
+    values("branch from"),
+    { authorizedAs: "listTableVersions" },
+  ),
   // --------------------------------------------------------------------------------------- branches
   createTableBranch: changing<branches.CreateTableBranchRequest, branches.CreateTableBranchResponse>()(
     values("name fromBranch fromVersion fromTag message"),

@@ -7,6 +7,7 @@ import { codeOf } from "../io/disk/errno.js";
 import type { Properties } from "../namespace/request.js";
 import { join, sep } from "../platform/native.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
+import { guardTable } from "./guardTable.js";
 import { refuseNeighbours } from "./locations/foldedNames.js";
 import { formerIdsOf, noteFormerId } from "./locations/formerIds.js";
 import {
@@ -31,7 +32,6 @@ import type { CatalogRow } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./rows/catalogTable.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
 import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
-import { watchTable } from "./watchTable.js";
 
 export interface RegistrationOptions {
   readonly properties: Properties | undefined;
@@ -209,7 +209,7 @@ async function requireData(
   await refuseDropped(disk, location);
   const latest = await findLatestVersion({ disk, root: location.directory });
   if (latest === null && !(await isReserved(disk, location.directory))) throw noTable(location);
-  return { realLocation, isTable: await watchTable(disk, { ...location, latest }) };
+  return { realLocation, isTable: await guardTable(disk, { ...location, latest }) };
 }
 
 const noTable = ({ location }: TableLocation): InvalidInputError =>
@@ -248,7 +248,7 @@ export async function detachTable(
     const { properties } = await removeTableRow(environment, tableLocation, signal);
     return { ...tableLocation, properties };
   }
-  const isTable = await watchTable(disk, entry);
+  const isTable = await guardTable(disk, entry);
   const vanish = async () => {
     try {
       return await hide(disk, directory, isTable);

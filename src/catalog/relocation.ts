@@ -15,6 +15,7 @@ import type { LockLease } from "../io/lock/lease.js";
 import { branchesDirectory } from "../table/versions/paths.js";
 import { tableAt } from "../table/versions/tableAt.js";
 import { withTableLock } from "../table/versions/tableLock.js";
+import { guardTable } from "./guardTable.js";
 import { refuseHolders } from "./locations/foldedNames.js";
 import { noteFormerId, renewFormerId } from "./locations/formerIds.js";
 import { mayOverlap } from "./locations/locations.js";
@@ -34,7 +35,6 @@ import type { Catalog, CatalogChange } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import { objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
 import { rowOf, tableNotFound } from "./tableRows.js";
-import { watchTable } from "./watchTable.js";
 
 /**
  * Renames a table.
@@ -57,7 +57,7 @@ export async function relocateTable(
     await changeId(environment, entry, newId, signal);
     return { id: newId, location: entry.location, directory: entry.directory };
   }
-  const isTable = await watchTable(environment.disk, entry);
+  const isTable = await guardTable(environment.disk, entry);
   await refuseBranches(environment, entry);
   // If only case changes, a disk that ignores case finds the table itself there.
   const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(location.location);

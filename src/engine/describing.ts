@@ -24,3 +24,4 @@ export { listTableTags } from "../operations/tag/listTableTags.js";
 export { describeTransaction } from "../operations/transaction/describeTransaction.js";
 export { describeTableVersion } from "../operations/version/describeTableVersion.js";
 export { listTableVersions } from "../operations/version/listTableVersions.js";
+export { watchTable } from "../operations/version/watchTable.js";

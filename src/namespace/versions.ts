@@ -193,3 +193,9 @@ export interface RowDifference<Row extends object = Record<string, unknown>> {
   /** Values of a changed row in `from`. */
   readonly before?: Row | null;
 }
+
+/** Request of `watchTable`. */
+export interface WatchTableRequest extends BranchRequest {
+  /** Number of the last version that the caller has seen. Default: the latest version at the call. */
+  readonly from?: number | undefined;
+}

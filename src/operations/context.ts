@@ -106,6 +106,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly jobs: Lazy<Jobs>;
   /** Ends the jobs of this process, or waits for them. Later jobs are refused. */
   closeJobs(way: "wait" | "cancel", saysSo: boolean): Promise<void>;
+  /** Functions that end the watches of tables. */
+  readonly watches: Set<() => void>;
   readonly workers: WorkerPool;
   /** Registered functions by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
@@ -236,6 +238,7 @@ export function openContext(options: ContextOptions): OperationContext {
     sketches,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
+    watches: new Set(),
     workers: new WorkerPool({
       size: options.workers ?? defaultWorkers(),
       errorOf: errorOfThread,
@@ -262,6 +265,7 @@ export function openContext(options: ContextOptions): OperationContext {
     openDataFile: (path, isScanned, version) => dataFiles.open(path, isScanned, version),
     openDataFileOnce: (path, isScanned, arena) => dataFiles.openOnce(path, isScanned, arena),
     async close() {
+      for (const end of context.watches) end();
       const wasQuiet = context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();

@@ -11,6 +11,7 @@ import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import type { QueryResult } from "../namespace/queries.js";
 import type { Principal } from "../namespace/request.js";
 import type { RowsInput } from "../namespace/rows.js";
+import type { TableVersion } from "../namespace/versions.js";
 import { Authenticator, type AuthOptions } from "./auth/auth.js";
 import type { Dialect } from "./dialects/dialect.js";
 import { Admission, type Ticket } from "./http/admission.js";
@@ -21,8 +22,9 @@ import type { Origins } from "./http/origins.js";
 import { answerBudget, bodyBudget, engineBounds, jsonBounds, type RestLimits, rowBounds } from "./limits.js";
 import { type StorageOptionsHook, withStorageOptions } from "./storageOptions.js";
 import { jsonAnswer, type RowsWish, rowsAnswer } from "./wire/answer.js";
+import { eventsAnswer, lastEventId } from "./wire/events.js";
 import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./wire/negotiation.js";
-import { Refusal, refusalIn } from "./wire/problem.js";
+import { mayNamePath, problemOf, Refusal, refusalIn } from "./wire/problem.js";
 import { callerIdentity, engineRequest } from "./wire/request.js";
 import type { Route } from "./wire/route.js";
 import { type FoundRoute, innerPath, RouteFinder } from "./wire/routeFinder.js";
@@ -152,12 +154,14 @@ export class Responder {
       json: dialect.readBody(route, json),
       pathIsForm: dialect.pathsAreForms,
     });
+    const seen = route.operation === "watchTable" ? lastEventId(request.headers) : undefined;
     const begin = async (): Promise<Response> => {
       const performed = await dialect.perform({
         namespace: this.#namespace,
         route,
         request: {
           ...engineCall,
+          ...(seen !== undefined && { from: seen }),
           identity,
           principal,
           signal,
@@ -186,7 +190,11 @@ export class Responder {
       const response =
         form === "rows"
           ? await rowsAnswer(request, result as QueryResult, wish)
-          : answer(request, route.status, form, result, answerMemory);
+          : typeof form === "object" && "events" in form
+            ? eventsAnswer(form.events, result as AsyncIterable<TableVersion>, (error) =>
+                this.#problemFor(error, url.pathname),
+              )
+            : answer(request, route.status, form, result, answerMemory);
       // The host's additions are for this caller alone.
       if (result !== performed) response.headers.set("cache-control", "no-store");
       return response;
@@ -194,6 +202,12 @@ export class Responder {
     return staysUnauthenticated && route.answer === "rows"
       ? this.#unauthenticatedStarting.run(begin)
       : begin();
+  }
+
+  /** Returns the problem that an event stream ends with. */
+  async #problemFor(error: unknown, instance: string): Promise<object> {
+    const roots = mayNamePath(error) ? await this.#namespace.rootPaths() : [];
+    return problemOf(error, { instance, roots, inTheirWords: (text) => text });
   }
 
   /**
@@ -266,7 +280,7 @@ function rowsOf(
 function answer(
   request: Request,
   status: number,
-  form: Exclude<Route["answer"], "rows">,
+  form: Exclude<Route["answer"], "rows" | { readonly events: unknown }>,
   result: unknown,
   memory: BudgetShare,
 ): Response {

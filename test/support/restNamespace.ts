@@ -242,6 +242,7 @@ class Sink extends arrow.AsyncByteQueue {
 async function resultOf({ answer: form }: Route, answer: Response): Promise<unknown> {
   if (form === "nothing") return undefined;
   if (form === "rows") return queryResult(new Uint8Array(await answer.arrayBuffer()));
+  if (typeof form === "object" && "events" in form) return answer.text();
   const json = await answer.json();
   const isRecord = form instanceof z.ZodObject;
   // The answer conforms to the OpenAPI document.

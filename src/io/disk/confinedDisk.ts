@@ -14,6 +14,7 @@ export class ConfinedDisk implements Disk {
   readonly #confinement: Confinement;
   readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
   readonly isLink?: (path: string) => Promise<boolean>;
+  readonly watchDirectory?: (path: string, onChange: () => void) => (() => void) | null;
 
   constructor(inner: Disk, confinement: Confinement) {
     this.#inner = inner;
@@ -23,6 +24,9 @@ export class ConfinedDisk implements Disk {
         await confirmDirectory(confinement, dirname(path));
         return (await inner.overwrite?.(path, bytes)) ?? false;
       };
+    }
+    if (inner.watchDirectory !== undefined) {
+      this.watchDirectory = (path, onChange) => inner.watchDirectory?.(path, onChange) ?? null;
     }
     if (inner.isLink !== undefined) this.isLink = (path) => inner.isLink?.(path) ?? Promise.resolve(false);
   }

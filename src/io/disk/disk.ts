@@ -141,6 +141,12 @@ export interface Disk {
   makeDirectory(path: string, within?: string): Promise<boolean>;
   /** Lists the entries of a directory, in any order; null if it does not exist. */
   list(path: string): Promise<DirectoryEntry[] | null>;
+  /**
+   * Calls back when entries of a directory may have changed. Calls may be missing and may come in vain. The
+   * watch does not keep the process alive. Optional.
+   * @returns a function that ends the watch; null if the directory cannot be watched
+   */
+  watchDirectory?(path: string, onChange: () => void): (() => void) | null;
   /** Returns the stat of a path; null if it does not exist. */
   stat(path: string): Promise<FileStat | null>;
   /** Returns the path without symbolic links; null if it does not exist. */

@@ -121,6 +121,18 @@ export class NodeDisk implements Disk {
     }
   }
 
+  watchDirectory(directory: string, onChange: () => void): (() => void) | null {
+    try {
+      const watcher = fs.watch(directory, { persistent: false }, onChange);
+      // A watch that fails later, as of a removed directory, only stops calling back.
+      watcher.on("error", onChange);
+      return () => watcher.close();
+    } catch {
+      // The directory is missing, or the system has no watches left.
+      return null;
+    }
+  }
+
   async overwrite(filePath: string, bytes: Uint8Array): Promise<boolean> {
     let fd: number;
     try {

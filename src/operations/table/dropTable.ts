@@ -1,5 +1,6 @@
 /** DropTable: removes a table with all its versions. */
 
+import { guardTable } from "../../catalog/guardTable.js";
 import { hide, isDeregistered } from "../../catalog/locations/markers.js";
 import { discardDirectory, sweepDropped, takeAway } from "../../catalog/locations/removal.js";
 import { isNamed, isUnshared } from "../../catalog/locations/sharedLocations.js";
@@ -8,7 +9,6 @@ import type { Catalog } from "../../catalog/rows/catalogRows.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf } from "../../catalog/rows/objects.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
-import { watchTable } from "../../catalog/watchTable.js";
 import { InternalError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { FileStat } from "../../io/disk/disk.js";
@@ -21,7 +21,7 @@ import { requireTableId } from "../request.js";
 export const dropTable: OperationBody<"dropTable"> = async (context, request) => {
   const entry = await requireTable(context, requireTableId(request.id), "any");
   const { id, location, directory } = entry;
-  const isTable = await watchTable(context.disk, entry);
+  const isTable = await guardTable(context.disk, entry);
   if (id.length === 1) {
     // A table that was deregistered meanwhile keeps its data.
     const isListed = async (movedTo: string, stat?: FileStat) =>

@@ -2,6 +2,7 @@
 
 import { z } from "zod";
 import { ERROR_TABLE } from "../../errors.js";
+import { EVENT_STREAM } from "./events.js";
 import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./negotiation.js";
 import { OPERATION_TEXTS, TAGS } from "./operationTexts.js";
 import { titleOf } from "./problem.js";
@@ -149,6 +150,10 @@ function answerContent({ operation, answer }: Route, records: Record<string, unk
   const example = OPERATION_TEXTS[operation]?.answer;
   if (answer === "nothing") return {};
   if (answer === "rows") return { content: rowsContent([ARROW_FILE, ARROW_STREAM], example) };
+  if ("events" in answer) {
+    const events = { schema: { type: "string" } };
+    return { content: { [EVENT_STREAM]: withExample(events, example) } };
+  }
   const schema = answer instanceof z.ZodObject ? answer : "bare" in answer ? answer.bare : answer.schema;
   const described = { schema: describedSchema(schema, "output", records) };
   return { content: { [JSON_TYPE]: withExample(described, example) } };

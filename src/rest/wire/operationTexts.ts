@@ -250,9 +250,22 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
   },
   diffTableVersions: {
     tag: "Versions",
-    description: "Reads the rows that were added, removed or changed between two versions.",
-    request: { from: 7, to: 8, on: ["id"] },
-    answer: [{ kind: "changed", row: { id: 1, price: 9.5 }, before: { id: 1, price: 8.5 } }],
+    description:
+      "Streams the rows that differ between two versions: `kind` is added, removed or changed, `row` has the " +
+      "values after the change, and `before` those before it. Rows are matched by the columns `on`, or by " +
+      "stable row ids.",
+    request: { from: 6, to: 7, on: ["id"] },
+    answer: [
+      { kind: "changed", row: { id: 1, item: "ash", price: 9.5 }, before: { id: 1, item: "ash", price: 9 } },
+    ],
+  },
+  watchTable: {
+    tag: "Versions",
+    description:
+      "Streams versions as they are committed. The id of each event is the number of the version. A client " +
+      "that reconnects sends it as `Last-Event-ID` and misses nothing. The stream ends with the server's time " +
+      "limit for requests, and with an event `error` if the table is dropped.",
+    answer: 'id: 7\nevent: version\ndata: {"version":7,"operation":"Append","rows_added":3}\n\n',
   },
   batchDeleteTableVersions: {
     tag: "Versions",

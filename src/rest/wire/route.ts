@@ -28,6 +28,8 @@ export interface Route {
     | z.ZodObject
     | { readonly member: string; readonly schema: z.ZodType }
     | { readonly bare: z.ZodType }
+    /** A stream of server-sent events, each with a record that has a `version`. */
+    | { readonly events: z.ZodObject }
     | "nothing"
     | "rows";
   readonly status: 200 | 201 | 202;

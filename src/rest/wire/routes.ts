@@ -152,6 +152,11 @@ export const ROUTES: readonly Route[] = [
     answer: "rows",
     members: diffed,
   }),
+  ofTable("watchTable", "watch", "Stream versions as they are committed, as server-sent events", {
+    methods: GET,
+    members: { from: shape.version.nullish().describe("Last version seen; the header Last-Event-ID wins") },
+    answer: { events: shape.tableVersion },
+  }),
   ofTable("batchDeleteTableVersions", "version/delete", "Remove versions", {
     answer: shape.changeAnswer({ deleted_count: shape.count }),
   }),

@@ -10,7 +10,7 @@ import type { TableEntry } from "./locations/tables.js";
  * Looks at the directory of a table that is about to be moved or hidden.
  * @returns function that returns true if a path leads to that directory, even after it was moved
  */
-export async function watchTable(
+export async function guardTable(
   disk: Disk,
   { directory, latest }: Pick<TableEntry, "directory" | "latest">,
 ): Promise<(movedTo: string, stat?: FileStat) => Promise<boolean>> {
