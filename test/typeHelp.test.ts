@@ -124,6 +124,38 @@ describe("rows", () => {
   });
 });
 
+it("types of another release of apache-arrow are accepted", () => {
+  const program = `
+    import * as arrow from "apache-arrow-of-reference";
+    ns.alterTableAddColumns({ id: "t", newColumns: [{ name: "a", dataType: new arrow.Float32() }] });
+    orders.addColumns({ name: "b", dataType: new arrow.List(new arrow.Field("item", new arrow.Utf8(), true)) });
+    orders.alterColumns({ path: "price", dataType: new arrow.Int32() });
+    const functions = { f: { version: "1", inputs: ["price"], output: new arrow.Timestamp(1, "UTC"), row: () => 0 } };
+    new DirectoryNamespace({ root: "/nowhere", functions });
+    orders.create([], { schema: new arrow.Schema([new arrow.Field("id", new arrow.Int64())]) });
+    ns.createTable({ id: "t" }, arrow.tableFromArrays({ a: [1] }));
+  `;
+  expect(errorsOf(program)).toEqual([]);
+});
+
+it("a definition types its handle", () => {
+  const program = `
+    import { defineTable, int64, list, nullable, utf8, vector } from "tiltyard";
+    const schema = defineTable({ id: int64(), tags: list(utf8()), note: nullable(utf8()), vector: vector(2) });
+    const table = ns.table("notes", { schema });
+  `;
+  expect(editor.completions(`${START}${program}table.scan({ columns: ["^"] });`)).toEqual(
+    expect.arrayContaining(["id", "tags", "note", "vector"]),
+  );
+  const rows = 'table.create([{ id: 1, tags: ["a"], vector: [1, 2] }]);';
+  expect(errorsOf(program + rows)).toEqual([]);
+  const wrong = 'table.create([{ id: 1, tags: ["a"], vector: [1, 2], nte: "" }]);';
+  expect(errorsOf(program + wrong).map(({ text }) => text)).toEqual(["nte"]);
+  expect(
+    errorsOf(`${program}ns.table("notes", { schema, version: 3 }).query().select(["nte"]);`),
+  ).toHaveLength(1);
+});
+
 describe("choices", () => {
   it.each([
     ['orders.insert([], { mode: "^" });', ["Append", "Overwrite"]],

@@ -189,11 +189,13 @@ export const timestamp = (
   unit: TimeUnitName = "ms",
   timezone: string | null = "UTC",
 ): ColumnDefinition<Date> => columnOf(TIMESTAMP, { unit: unitOf(unit, "timestamp"), timezone });
-/** Time of day, as a number of units. */
-export const time = (unit: TimeUnitName = "ms"): ColumnDefinition<number> =>
+/** Time of day, as a number of units: a bigint for `us` and `ns`. */
+export const time = <Unit extends TimeUnitName = "ms">(
+  unit: Unit = "ms" as Unit,
+): ColumnDefinition<Unit extends "s" | "ms" ? number : bigint> =>
   columnOf(TIME, { unit: unitOf(unit, "time"), bitWidth: unit === "s" || unit === "ms" ? 32 : 64 });
-/** Duration, as a number of units. */
-export const duration = (unit: TimeUnitName = "ms"): ColumnDefinition<number> =>
+/** Duration, as a bigint number of units. */
+export const duration = (unit: TimeUnitName = "ms"): ColumnDefinition<bigint> =>
   columnOf(DURATION, { unit: unitOf(unit, "duration") });
 
 /** List of any length: `list(utf8())`, or `list(nullable(utf8()))` if items may be null. */

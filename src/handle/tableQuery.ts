@@ -79,7 +79,11 @@ export class TableQuery<
   readonly #options: TableQueryOptions;
 
   static {
-    setInspection(TableQuery.prototype, (query) => ["TableQuery", shownQuery(query.#options)]);
+    // biome-ignore lint/complexity/noThisInStatic: the bundler has not set the name of the class here yet
+    setInspection(this.prototype as TableQuery<object>, (query) => [
+      "TableQuery",
+      shownQuery(query.#options),
+    ]);
   }
 
   /** @internal */

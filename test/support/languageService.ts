@@ -18,7 +18,10 @@ const OPTIONS: ts.CompilerOptions = {
   module: ts.ModuleKind.Node16,
   moduleResolution: ts.ModuleResolutionKind.Node16,
   types: ["node"],
-  paths: { tiltyard: [join(CHECKOUT, "src", "index.ts")] },
+  paths: {
+    tiltyard: [join(CHECKOUT, "src", "index.ts")],
+    "apache-arrow-of-reference": [join(CHECKOUT, "test/reference/node_modules/apache-arrow/Arrow.node.d.ts")],
+  },
 };
 
 /** An error of the compiler: the text that it points at, and its message. */
