@@ -613,6 +613,22 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("listTableBranches", request);
   }
   /**
+   * Merges a branch into the one that it was made from, in one commit:
+   *
+   *     await ns.mergeTableBranch({ id, name: "trial", on: "id", conflicts: "theirs" });
+   *
+   * Both lines are compared with the version at which they part, or with the last merge. Rows that only the
+   * branch added, changed or deleted are taken over. Rows that both lines changed to the same values are no
+   * conflict. The branch stays. This operation is not in the namespace spec. `authorize` is also asked about
+   * `queryTable` of the merged branch.
+   * @throws ConcurrentModificationError for rows that both lines changed in different ways, with `conflicts`
+   *   `fail`, and if other writers keep committing; TableSchemaValidationError if the columns differ;
+   *   InvalidInputError without a way to match rows; TableBranchNotFoundError
+   */
+  mergeTableBranch(request: branches.MergeTableBranchRequest): Promise<branches.MergeTableBranchResponse> {
+    return this.#run("mergeTableBranch", request);
+  }
+  /**
    * Deletes a branch with all its versions. No other branch and no tag may refer to it.
    * @throws TableBranchNotFoundError; InternalError if the branch is gone but some files can't be removed,
    *   which a later `cleanupTable` removes

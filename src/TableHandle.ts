@@ -670,6 +670,23 @@ export class TableHandle<Row extends object = AnyRow> {
     return new TableHandle(this.#namespace, this.id, { ...this.#options, branch: name });
   }
 
+  /**
+   * Merges a branch that was made from the handle's branch: takes over the rows that it added, changed and
+   * deleted, in one commit.
+   *
+   *     await table.mergeBranch("trial", { on: "id", conflicts: "theirs" });
+   *
+   * @throws ConcurrentModificationError, listing the first rows that both changed in different ways, unless
+   *   `conflicts` says which ones win
+   */
+  async mergeBranch(
+    name: string,
+    options?: OptionsOf<branches.MergeTableBranchRequest, "name">,
+  ): Promise<branches.MergeTableBranchResponse> {
+    const checked = checkedOptions("mergeBranch", options, "mergeTableBranch", ["name"]);
+    return this.#namespace.mergeTableBranch({ ...checked, ...this.#write(), name });
+  }
+
   /** Deletes a branch with all its versions. No other branch and no tag may refer to it. */
   async deleteBranch(name: string, options?: SignalOptions): Promise<branches.DeleteTableBranchResponse> {
     const { signal } = checkedOptions("deleteBranch", options, SIGNAL);

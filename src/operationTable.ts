@@ -294,6 +294,9 @@ export const OPERATIONS = {
   listTableBranches: describing<branches.ListTableBranchesRequest, branches.ListTableBranchesResponse>()(
     values("pageToken limit"),
   ),
+  mergeTableBranch: changing<branches.MergeTableBranchRequest, branches.MergeTableBranchResponse>()(
+    values("branch name on conflicts message"),
+  ),
   deleteTableBranch: changing<branches.DeleteTableBranchRequest, branches.DeleteTableBranchResponse>()(
     values("name"),
   ),

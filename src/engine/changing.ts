@@ -2,6 +2,7 @@
 
 export { createTableBranch } from "../operations/branch/createTableBranch.js";
 export { deleteTableBranch } from "../operations/branch/deleteTableBranch.js";
+export { mergeTableBranch } from "../operations/branch/mergeTableBranch.js";
 export { createNamespace } from "../operations/namespace/createNamespace.js";
 export { dropNamespace } from "../operations/namespace/dropNamespace.js";
 export { deleteFromTable } from "../operations/rows/deleteFromTable.js";

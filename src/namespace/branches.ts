@@ -1,7 +1,14 @@
 /** Request and response types of the operations on branches. */
 
-import type { ChangeAnswer, PageAnswer, PageRequest, WithMessage } from "./members.js";
-import type { TableRequest } from "./request.js";
+import type {
+  BranchRequest,
+  ChangeAnswer,
+  CommitAnswer,
+  PageAnswer,
+  PageRequest,
+  WithMessage,
+} from "./members.js";
+import type { AnyCase, TableRequest } from "./request.js";
 
 /** Record of a branch. */
 export interface BranchContents {
@@ -46,3 +53,28 @@ export interface DeleteTableBranchRequest extends TableRequest {
 }
 /** Answer of `deleteTableBranch`. */
 export interface DeleteTableBranchResponse extends ChangeAnswer {}
+
+/** Request of `mergeTableBranch`. */
+export interface MergeTableBranchRequest extends BranchRequest, WithMessage {
+  /** Name of the branch to merge. `branch` names the one that it was made from, which gets its changes. */
+  readonly name: string;
+  /** Columns whose values identify a row. Default: stable row ids, if the table has them. */
+  readonly on?: string | readonly string[] | undefined;
+  /**
+   * Fate of rows that both lines changed in different ways. Default: `fail`.
+   *
+   * - `fail`: nothing is merged, and the error lists the first of them
+   * - `ours`: they stay as on the line that the branch is merged into
+   * - `theirs`: they become as on the merged branch
+   */
+  readonly conflicts?: AnyCase<"Fail" | "Ours" | "Theirs"> | undefined;
+}
+/** Answer of `mergeTableBranch`. */
+export interface MergeTableBranchResponse extends CommitAnswer {
+  /** Number of rows that only the branch had. */
+  readonly numInsertedRows: number;
+  /** Number of rows that got values of the branch. */
+  readonly numUpdatedRows: number;
+  /** Number of rows that the branch had removed. */
+  readonly numDeletedRows: number;
+}

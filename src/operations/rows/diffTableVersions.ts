@@ -15,10 +15,10 @@ import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
 import { optionalVersion, requireVersion } from "../request.js";
+import { keyNames, requireKey } from "../rowKey.js";
 import { requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
 import { removedError, rowForms } from "./resultForms.js";
-import { keyNames, requireKey } from "./rowKey.js";
 
 const SPILL_REMEDY = "compare versions with fewer differences";
 

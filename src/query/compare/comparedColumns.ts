@@ -28,6 +28,8 @@ export interface ComparedColumn {
 export interface ComparedColumns {
   readonly columns: readonly ComparedColumn[];
   readonly schema: Schema;
+  /** The schema with the fields' own nullability, for rows that are written. */
+  readonly rowSchema: Schema;
 }
 
 /** @throws UnsupportedError for columns of a type that this build does not read */
@@ -47,7 +49,7 @@ export function pairColumns(
       form: keyFormOf(asBytes(field), field.name),
     };
   });
-  return { columns, schema: new Schema(schema.fields.map(nullable)) };
+  return { columns, rowSchema: schema, schema: new Schema(schema.fields.map(nullable)) };
 }
 
 /** A row that is missing on one side makes any column null. */

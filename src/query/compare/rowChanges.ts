@@ -16,10 +16,10 @@ import { runAsync, type Steps } from "../../async/eventLoop.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
-import { compareRows } from "../order/sortKeys.js";
+import { compareRows, type SortKeys, sortKeys } from "../order/sortKeys.js";
 import { type ComparedColumn, RowComparison } from "./comparedColumns.js";
 import { differingFragments } from "./differingFragments.js";
-import { type CompareOptions, type KeyedRows, type RowKey, rowsByKey } from "./sortedRows.js";
+import { type CompareOptions, Cursor, type KeyedRows, type RowKey, rowsByKey } from "./sortedRows.js";
 
 /** A version and its fields. */
 export interface ComparedVersion {
@@ -46,6 +46,8 @@ export interface RowChanges {
   readonly rows: readonly Column[];
   /** Values of changed rows before the change; other rows have nulls. */
   readonly before: readonly Column[];
+  readonly keys: SortKeys;
+  readonly keyColumns: readonly Column[];
   readonly rowCount: number;
 }
 
@@ -109,35 +111,6 @@ function oldNames(columns: readonly ComparedColumn[], key: RowKey): RowKey {
     : key.map((name) => columns.find(({ field }) => field.name === name)?.old?.name ?? name);
 }
 
-/** Walks through sorted batches. */
-class Cursor {
-  readonly #batches: AsyncGenerator<KeyedRows>;
-  /** Null after the last batch. */
-  batch: KeyedRows | null = null;
-  row = 0;
-
-  constructor(batches: AsyncGenerator<KeyedRows>) {
-    this.#batches = batches;
-  }
-
-  /** True at the end of a batch. */
-  get isOver(): boolean {
-    return this.batch !== null && this.row === this.batch.rowCount;
-  }
-
-  async next(): Promise<void> {
-    do {
-      const { done, value } = await this.#batches.next();
-      this.batch = done === true ? null : value;
-    } while (this.batch?.rowCount === 0);
-    this.row = 0;
-  }
-
-  async close(): Promise<void> {
-    await this.#batches.return(undefined);
-  }
-}
-
 /** Changes in two batches: for each, its kind, and rows of the two batches; -1 for none. */
 class MatchedRows {
   readonly kinds: number[] = [];
@@ -156,7 +129,11 @@ class MatchedRows {
 }
 
 /** Walks both batches until one of them is over. */
-function* matchRows(left: Cursor, right: Cursor, columns: readonly ComparedColumn[]): Steps<MatchedRows> {
+function* matchRows(
+  left: Cursor<KeyedRows>,
+  right: Cursor<KeyedRows>,
+  columns: readonly ComparedColumn[],
+): Steps<MatchedRows> {
   const matched = new MatchedRows();
   const comparison =
     left.batch && right.batch && new RowComparison(columns, left.batch.columns, right.batch.columns);
@@ -174,7 +151,7 @@ function* matchRows(left: Cursor, right: Cursor, columns: readonly ComparedColum
 }
 
 /** Negative if the old row comes first, or the other side has no more rows. */
-function orderOf(left: Cursor, right: Cursor): number {
+function orderOf(left: Cursor<KeyedRows>, right: Cursor<KeyedRows>): number {
   if (right.batch === null) return -1;
   if (left.batch === null) return 1;
   return compareRows(left.batch.keys, left.row, right.batch.keys, right.row);
@@ -199,7 +176,14 @@ function* changesOf(
     before.push(merged(ofOld, undefined, kinds, changed, changed, noRow(index)));
     yield;
   }
-  return { kinds: Uint8Array.from(kinds), rows: taken, before, rowCount };
+  const { orders = [] } = current ?? old ?? {};
+  const keyColumns = orders.map((_, index) => {
+    const [ofOld, ofCurrent] = [old?.keyColumns[index], current?.keyColumns[index]];
+    // Every change has a key on one side.
+    return merged(ofCurrent, ofOld, kinds, rows, oldRows, null);
+  });
+  const keys = sortKeys(orders, keyColumns, rowCount);
+  return { kinds: Uint8Array.from(kinds), rows: taken, before, keys, keyColumns, rowCount };
 }
 
 /** Takes row `first[i]` of one column, else row `second[i]` of the other, else the null. */
@@ -209,7 +193,7 @@ function merged(
   kinds: readonly number[],
   first: readonly number[],
   second: readonly number[],
-  none: Column,
+  none: Column | null,
 ): Column {
   const ofA = first.filter((row) => row >= 0);
   const ofB = b === undefined ? [] : second.filter((_, index) => first[index] < 0);
@@ -221,5 +205,5 @@ function merged(
   let [nextA, nextB] = [0, ofA.length];
   const nothing = ofA.length + ofB.length;
   const order = first.map((row) => (row >= 0 ? nextA++ : b === undefined ? nothing : nextB++));
-  return takeColumn(concatColumns([...parts, none]), Uint32Array.from(order));
+  return takeColumn(concatColumns(none === null ? parts : [...parts, none]), Uint32Array.from(order));
 }

@@ -39,6 +39,9 @@ export interface KeyedRows {
   /** Values of the read columns. */
   readonly columns: readonly Column[];
   readonly keys: SortKeys;
+  /** Columns of the key, and how they sort. */
+  readonly keyColumns: readonly Column[];
+  readonly orders: readonly KeyOrder[];
   readonly rowIds: FixedColumn;
   readonly addresses: FixedColumn;
   readonly rowCount: number;
@@ -94,6 +97,8 @@ export async function* rowsByKey(
         field === null ? nullColumn(layout, rowCount) : plain[names.indexOf(field.name)],
       ),
       keys,
+      keyColumns: keyed,
+      orders,
       rowIds,
       addresses: addressesAmong(batch.columns),
       rowCount,
@@ -126,5 +131,34 @@ class UniqueKeys {
     throw new InvalidInputError(
       `on: several rows of version ${this.#version} have the same ${what}; a key must identify one row`,
     );
+  }
+}
+
+/** Walks through sorted batches. */
+export class Cursor<Batch extends { readonly keys: SortKeys; readonly rowCount: number }> {
+  readonly #batches: AsyncGenerator<Batch>;
+  /** Null after the last batch. */
+  batch: Batch | null = null;
+  row = 0;
+
+  constructor(batches: AsyncGenerator<Batch>) {
+    this.#batches = batches;
+  }
+
+  /** True at the end of a batch. */
+  get isOver(): boolean {
+    return this.batch !== null && this.row === this.batch.rowCount;
+  }
+
+  async next(): Promise<void> {
+    do {
+      const { done, value } = await this.#batches.next();
+      this.batch = done === true ? null : value;
+    } while (this.batch?.rowCount === 0);
+    this.row = 0;
+  }
+
+  async close(): Promise<void> {
+    await this.#batches.return(undefined);
   }
 }

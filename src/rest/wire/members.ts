@@ -227,6 +227,7 @@ const MEMBERS = {
   ranges: z.array(versionRange).min(1),
   operations: z.array(batchOperation).min(1),
   from_version: shape.version.nullish(),
+  conflicts: text.nullish().describe("fail (default), ours or theirs"),
   from: shape.version.describe("Number of the version to compare with"),
   to: shape.version.nullish().describe("Number of the compared version; default: the latest"),
   new_columns: z

@@ -300,6 +300,15 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     request: {},
     answer: { branches: { trial: { parentVersion: 7, createAt: 1_764_300_000, manifestSize: 1204 } } },
   },
+  mergeTableBranch: {
+    tag: "Branches",
+    description:
+      "Compares the branch and the one that it was made from with the version at which they part, and commits " +
+      "the changes of the branch: added, changed and deleted rows. Rows that both changed in different ways " +
+      "are conflicts: the answer is 409 and nothing changes, unless `conflicts` is ours or theirs.",
+    request: { name: "trial", on: ["id"], conflicts: "theirs" },
+    answer: { ...COMMITTED, num_inserted_rows: 2, num_updated_rows: 1, num_deleted_rows: 0 },
+  },
   deleteTableBranch: {
     tag: "Branches",
     description: "Deletes a branch that no other branch and no tag refers to.",

@@ -12,7 +12,7 @@ import * as shape from "./shapes.js";
 
 const namedIndex = { name: shape.text.nullish().describe("Default: a name made from the column") };
 
-const diffed = {
+const keyMember = {
   on: z
     .union([shape.text.min(1), z.array(shape.text.min(1)).min(1)])
     .nullish()
@@ -150,7 +150,7 @@ export const ROUTES: readonly Route[] = [
   }),
   ofTable("diffTableVersions", "diff", "Compare the rows of two versions", {
     answer: "rows",
-    members: diffed,
+    members: keyMember,
   }),
   ofTable("watchTable", "watch", "Stream versions as they are committed, as server-sent events", {
     methods: GET,
@@ -179,6 +179,15 @@ export const ROUTES: readonly Route[] = [
     answer: z.object({
       branches: z.record(z.string(), shape.branchContents),
       page_token: shape.pageToken,
+    }),
+  }),
+  ofTable("mergeTableBranch", "branches/merge", "Merge a branch into the one that it was made from", {
+    members: keyMember,
+    answer: shape.changeAnswer({
+      version: shape.version,
+      num_inserted_rows: shape.count,
+      num_updated_rows: shape.count,
+      num_deleted_rows: shape.count,
     }),
   }),
   ofTable("deleteTableBranch", "branches/delete", "Delete a branch", { answer: shape.transactionAnswer }),

@@ -32,6 +32,8 @@ export interface RowChange {
   readonly addsMissing?: boolean;
   /** Number of rows that got new values; recorded with the version, for listings. */
   readonly updatedRows?: number;
+  /** A property that the transaction also gets. */
+  readonly property?: readonly [key: string, value: string];
   readonly operation: RowOperation;
 }
 
@@ -127,11 +129,10 @@ function transactionOf(
     fieldsForPreservingFragBitmap: [...operation.fieldIds],
     updateMode: UPDATE_MODE.rewriteRows,
   });
-  return withProperty(
-    newTransaction(base.version, "update", update),
-    ROWS_CHANGED_PROPERTY,
-    change.updatedRows,
-  );
+  const transaction = newTransaction(base.version, "update", update);
+  const counted = withProperty(transaction, ROWS_CHANGED_PROPERTY, change.updatedRows);
+  const { property } = change;
+  return property === undefined ? counted : withProperty(counted, ...property);
 }
 
 /** Adds the ids of moved rows to their new fragments. */

@@ -202,7 +202,11 @@ class Merge {
   }
 }
 
-async function markRemoved(base: OpenLatest, removed: FragmentRows, marks: DeletionMarks): Promise<void> {
+export async function markRemoved(
+  base: OpenLatest,
+  removed: FragmentRows,
+  marks: DeletionMarks,
+): Promise<void> {
   const fragments = base.file.manifest.fragments.filter(({ id }) => removed.has(id));
   await mapParallel(fragments, MARKED_AT_ONCE, async (fragment) => {
     const rows = removed.get(fragment.id);
@@ -210,7 +214,8 @@ async function markRemoved(base: OpenLatest, removed: FragmentRows, marks: Delet
   });
 }
 
-function isSameSchema(fields: readonly TableField[], others: readonly TableField[]): boolean {
+/** True if two versions have the same columns, with the same ids and metadata. */
+export function isSameSchema(fields: readonly TableField[], others: readonly TableField[]): boolean {
   const encoded = (each: readonly TableField[]) => encodeSchema(each).map((field) => Field.encode(field));
   const [a, b] = [encoded(fields), encoded(others)];
   return a.length === b.length && a.every((bytes, index) => isSameBytes(bytes, b[index]));

@@ -1,13 +1,13 @@
 /** Reads the key by which a request matches the rows of several versions. */
 
-import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
-import { formatIdentifier } from "../../ident.js";
-import type { ObjectId } from "../../namespace/request.js";
-import type { ComparedColumns } from "../../query/compare/comparedColumns.js";
-import type { RowKey } from "../../query/compare/sortedRows.js";
-import { hasStableRowIds } from "../../table/versions/flags.js";
-import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { isAbsent, requireStrings, requireTableId } from "../request.js";
+import { InvalidInputError, TableColumnNotFoundError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import type { ObjectId } from "../namespace/request.js";
+import type { ComparedColumns } from "../query/compare/comparedColumns.js";
+import type { RowKey } from "../query/compare/sortedRows.js";
+import { hasStableRowIds } from "../table/versions/flags.js";
+import type { OpenVersion } from "../table/versions/tableAt.js";
+import { isAbsent, requireStrings, requireTableId } from "./request.js";
 
 /** Returns the names of key columns; null without any. */
 export function keyNames(on: unknown): RowKey {
