@@ -86,6 +86,8 @@ export interface StoredJob {
 
 export const jobsDirectory = (root: string): string => join(root, JOBS_DIRECTORY);
 export const jobDirectory = (root: string, jobId: string): string => join(jobsDirectory(root), jobId);
+/** Directory whose lock the process holds that runs upkeep. */
+export const upkeepDirectory = (root: string): string => join(jobsDirectory(root), "upkeep");
 
 /** Lock options for jobs. */
 export const jobLock = ({ disk, lock }: JobsEnvironment): LockOptions => ({

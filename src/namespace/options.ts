@@ -208,8 +208,8 @@ export interface DirectoryNamespaceOptions {
   /**
    * True, or an object: tables are compacted, indexed and cleaned up by themselves. From the first call on,
    * this instance looks at all tables every `intervalMs` milliseconds (100 to 2^31 - 1; default 60,000). It
-   * starts one job at a time, for a table that has passed a threshold of `configureUpkeep`. No two processes
-   * do the same work at once. `onWarning` learns of failures. No process waits for the timer. Default: false.
+   * starts one job at a time, for a table that has passed a threshold of `configureUpkeep`. One process at
+   * a time does so. `onWarning` learns of failures. No process waits for the timer. Default: false.
    */
   readonly upkeep?: boolean | { readonly intervalMs?: number | undefined } | undefined;
 }

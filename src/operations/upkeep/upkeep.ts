@@ -1,22 +1,25 @@
 /**
  * Keeps the tables of a namespace in shape by itself. It looks at all tables from time to time, one after the
- * other, and starts jobs for those that need upkeep (dueUpkeep.ts). One job runs at a time. Equal jobs of all
- * processes are one, so a table has one upkeep at a time, and a job whose process died is taken over.
+ * other, and starts jobs for those that need upkeep (dueUpkeep.ts). A lock lets one process at a time do so,
+ * and it runs one job at a time. A job whose process died is taken over.
  */
 
 import { clearTimeout, letProcessEnd, setTimeout } from "../../async/timers.js";
 import { listAllTableNames } from "../../catalog/listing.js";
-import { InternalError, messageOf, TableNotFoundError } from "../../errors.js";
+import { InternalError, messageOf, ServiceUnavailableError, TableNotFoundError } from "../../errors.js";
 import { parseIdentifier } from "../../ident.js";
+import { withLock } from "../../io/lock/lock.js";
+import { upkeepDirectory } from "../../jobs/jobFiles.js";
 import type { DirectoryNamespaceOptions, NamespaceWarning } from "../../namespace/options.js";
 import type { Requests } from "../../operationTable.js";
 import { cleanupRuleIn, DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/cleanupRule.js";
 import { openVersion } from "../../table/versions/openVersion.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { accessOf } from "../access.js";
 import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
 import { type OpenTable, openTable } from "../snapshot.js";
-import { dueUpkeep } from "./dueUpkeep.js";
+import { type DueUpkeep, dueUpkeep } from "./dueUpkeep.js";
 
 /** Default milliseconds between two looks. */
 const INTERVAL_MS = 60_000;
@@ -46,6 +49,13 @@ export const startUpkeep = (context: OperationContext, options: UpkeepOptions): 
 interface SeenTable {
   /** Latest version after the last upkeep: without another version there is nothing to do. */
   readonly version: number;
+  readonly cleanedVersion: number;
+}
+
+/** What a table needs, by a version of it. */
+interface Need {
+  readonly due: DueUpkeep;
+  readonly version: OpenVersion;
   readonly cleanedVersion: number;
 }
 
@@ -102,27 +112,60 @@ class Upkeep {
     try {
       const open = await openTable(this.#context, { id: parseIdentifier(name) });
       location = open.table.root;
-      await this.#keepOpen(open);
+      if ((await this.#needOf(open)) !== null) await this.#alone(() => this.#work(open.entry.id));
     } catch (error) {
       this.#report(`table ${name}`, location, error);
     }
   }
 
-  async #keepOpen({ entry: { id }, table, latest }: OpenTable): Promise<void> {
+  /** Returns what a table needs; null if it needs nothing. */
+  async #needOf({ table, latest }: OpenTable): Promise<Need | null> {
     const version = latest && (await openVersion(table, latest));
-    if (version === null) return;
+    if (version === null) return null;
     const before = this.#seen.get(table.root);
-    if (before?.version === version.version) return;
-    let { cleanedVersion = 0 } = before ?? {};
+    if (before?.version === version.version) return null;
+    const { cleanedVersion = 0 } = before ?? {};
     const due = dueUpkeep(version.file, cleanedVersion);
+    if (due.optimizes || due.cleansUp) return { due, version, cleanedVersion };
+    this.#seen.set(table.root, { version: version.version, cleanedVersion });
+    return null;
+  }
+
+  /**
+   * Runs work while no other process runs upkeep. If one does, nothing happens: the next look finds what is
+   * left. Jobs alone don't ensure this, because one process may optimize while another cleans up.
+   */
+  async #alone(work: () => Promise<void>): Promise<void> {
+    const { disk, root, lock, confinement } = this.#context;
+    const directory = upkeepDirectory(root);
+    await disk.makeDirectory(directory);
+    let isAlone = false;
+    try {
+      await withLock(directory, { ...lock, confinement, waitMs: 0, signal: this.#abort.signal }, () => {
+        isAlone = true;
+        return work();
+      });
+    } catch (error) {
+      if (isAlone || !(error instanceof ServiceUnavailableError)) throw error;
+    }
+  }
+
+  /** Does what a table needs now: another process may have done it since the look. */
+  async #work(id: readonly string[]): Promise<void> {
+    const open = await openTable(this.#context, { id });
+    const need = await this.#needOf(open);
+    if (need === null) return;
+    const { due, version } = need;
+    let { cleanedVersion } = need;
     if (due.optimizes) await this.#run("optimizeTable", { id });
     if (due.cleansUp) {
       const rule = cleanupRuleIn(version.file.manifest.config);
       await this.#run("cleanupTable", { id, olderThanMs: DEFAULT_OLDER_THAN_MS, ...rule });
       cleanedVersion = version.version;
     }
-    const after = due.optimizes ? await this.#context.latestVersions.find(table.root) : latest;
-    this.#seen.set(table.root, { version: after?.version ?? version.version, cleanedVersion });
+    const { root } = open.table;
+    const after = due.optimizes ? await this.#context.latestVersions.find(root) : null;
+    this.#seen.set(root, { version: after?.version ?? version.version, cleanedVersion });
   }
 
   /** Runs an operation as a job, and waits for its end. */
