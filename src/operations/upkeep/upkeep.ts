@@ -52,7 +52,7 @@ interface SeenTable {
   readonly cleanedVersion: number;
 }
 
-/** What a table needs, by a version of it. */
+/** Upkeep that a table needs, and the version that shows it. */
 interface Need {
   readonly due: DueUpkeep;
   readonly version: OpenVersion;
