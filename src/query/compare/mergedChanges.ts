@@ -72,7 +72,8 @@ export async function* mergedChanges(sources: MergeSources, winner: Winner): Asy
   const seeker = new Seeker(sources.signal);
   let pair = null as ComparedPair | null;
   try {
-    await Promise.all([theirs.next(), rows.next()]);
+    await theirs.next();
+    await rows.next();
     for await (const changes of sources.ofBranch) {
       const decisions = newDecisions(changes);
       for (let row = 0; row < changes.rowCount; row++) {

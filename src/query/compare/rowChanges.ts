@@ -91,7 +91,8 @@ export async function* rowChanges(
   );
   const right = read(current, fields, fragments, key);
   try {
-    await Promise.all([left.next(), right.next()]);
+    await left.next();
+    await right.next();
     while (left.batch !== null || right.batch !== null) {
       const matched = await runAsync(matchRows(left, right, columns), options.signal);
       if (matched.length > 0) yield await runAsync(changesOf(matched, left.batch, right.batch, columns));

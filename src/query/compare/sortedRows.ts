@@ -3,7 +3,8 @@
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
-import { runAsync } from "../../async/eventLoop.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { UINT64 } from "../../expression/values/types.js";
 import type { DataFragment } from "../../format/table.js";
@@ -21,6 +22,7 @@ import { planOrder } from "../order/order.js";
 import { orderedRows } from "../order/orderedRows.js";
 import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "../order/sortKeys.js";
 import type { MakeSpillFile } from "../order/spill.js";
+import type { BatchRows } from "../scan/scan.js";
 import type { ComparedColumn } from "./comparedColumns.js";
 
 /** Key that identifies rows in several versions: the names of columns, or null for stable row ids. */
@@ -57,6 +59,9 @@ interface SortedRead {
   readonly key: RowKey;
 }
 
+/** Maximum number of rows that are compared in one step. */
+const BATCH_ROWS = 4096;
+
 const BY_ROW_ID: readonly KeyOrder[] = [{ type: UINT64, ascending: true, nullsFirst: false }];
 
 /**
@@ -84,7 +89,7 @@ export async function* rowsByKey(
   const every = { offset: 0, limit: Number.POSITIVE_INFINITY, batchRows: Number.POSITIVE_INFINITY };
   const request = { ...options, ...every, fragments, projection, filter: null, order, numbers };
   const unique = new UniqueKeys(version.version, key);
-  for await (const batch of orderedRows(source, request)) {
+  for await (const batch of smallBatches(orderedRows(source, request))) {
     const { rowCount } = batch;
     const returned = await returnedColumns(projection, numbers, batch.columns, rowCount, signal);
     const plain = returned.map(plainColumn);
@@ -103,6 +108,17 @@ export async function* rowsByKey(
       addresses: addressesAmong(batch.columns),
       rowCount,
     };
+  }
+}
+
+/** Cuts batches, so that a step on one of them is short. */
+async function* smallBatches(batches: AsyncIterable<BatchRows>): AsyncGenerator<BatchRows> {
+  for await (const { columns, rowCount } of batches) {
+    for (let start = 0; start < rowCount; start += BATCH_ROWS) {
+      const count = Math.min(BATCH_ROWS, rowCount - start);
+      yield { columns: columns.map((column) => sliceColumn(column, start, count)), rowCount: count };
+      await yieldToEventLoop();
+    }
   }
 }
 
