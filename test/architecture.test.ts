@@ -66,7 +66,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   // biome-ignore format: one row, one line
   ray: ["platform", "errors", "async", "optionMembers", "namespace", "io", "DirectoryNamespace"],
-  files: ["errors", "async", "io", "arrow", "optionMembers"],
+  files: ["errors", "async", "bytes", "io", "arrow", "optionMembers"],
   index: [
     "errors",
     "expression",

@@ -1,6 +1,7 @@
 /** Opens what the writers of files take: a path, or a stream of bytes. */
 
 import { untilAborted } from "../async/abort.js";
+import { tagOf } from "../bytes/anyRealm.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { createLocalFile } from "../io/localFiles.js";
 import { shortly } from "../optionMembers.js";
@@ -148,7 +149,7 @@ function nodeSink(stream: NodeWritable, name: string, signal: AbortSignal | unde
     async abort(reason) {
       if (isStandard) return;
       stream.once("error", () => undefined);
-      stream.destroy(reason instanceof Error ? reason : undefined);
+      stream.destroy(["Error", "DOMException"].includes(tagOf(reason)) ? (reason as Error) : undefined);
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import { untilAborted } from "../async/abort.js";
 import { yieldToEventLoop } from "../async/eventLoop.js";
+import { tagOf } from "../bytes/anyRealm.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { openLocalFile } from "../io/localFiles.js";
 import { pathOfFileUrl } from "../io/names/fileUrls.js";
@@ -30,13 +31,14 @@ const READ_BYTES = 4 * PIECE_BYTES;
 /** Returns the path that a source names; null for bytes and streams. */
 export function filePathOf(source: unknown, name: string): string | null {
   if (typeof source === "string") return requirePath(source, name);
-  if (!(source instanceof URL)) return null;
-  if (source.protocol !== "file:") {
+  if (tagOf(source) !== "URL") return null;
+  const url = source as URL;
+  if (url.protocol !== "file:") {
     throw new InvalidInputError(
-      `${name}: ${source.protocol} URLs are not read; pass the body of a fetch() instead`,
+      `${name}: ${url.protocol} URLs are not read; pass the body of a fetch() instead`,
     );
   }
-  return pathOfFileUrl(source.href);
+  return pathOfFileUrl(url.href);
 }
 
 function requirePath(path: string, name: string): string {
@@ -47,7 +49,7 @@ function requirePath(path: string, name: string): string {
 /** Returns the bytes that a source is in memory; null for paths and streams. */
 export function bytesInMemory(source: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
-  return source instanceof ArrayBuffer ? new Uint8Array(source) : null;
+  return tagOf(source) === "ArrayBuffer" ? new Uint8Array(source as ArrayBuffer) : null;
 }
 
 /**
@@ -139,7 +141,9 @@ async function nextOf(iterator: AnyIterator, name: string, signal: AbortSignal |
 function iteratorOf(source: unknown, name: string): AnyIterator {
   if (isObject(source) || Array.isArray(source)) {
     const { stream } = source as { readonly stream?: unknown };
-    if (source instanceof Blob && typeof stream === "function") return iteratorOf(source.stream(), name);
+    if (tagOf(source) === "Blob" && typeof stream === "function") {
+      return iteratorOf((source as Blob).stream(), name);
+    }
     const { locked } = source as { readonly locked?: unknown };
     if (locked === true) throw new InvalidInputError(`${name}: another reader has locked the stream`);
     const open =

@@ -36,6 +36,6 @@ it("the consumer learns of a failure, and the producer of an early end", async (
     for await (const item of leaving) if (item === 1) return item;
     return null;
   })();
-  await expect(leaving.put(1)).rejects.toThrow("nobody takes");
+  await expect(leaving.put(1)).rejects.toThrow("takes no more items");
   expect(await left).toBe(1);
 });

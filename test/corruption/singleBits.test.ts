@@ -143,7 +143,7 @@ beforeAll(async () => {
         scan: scan(name),
         "scan of the first version": async (namespace) =>
           digest(await namespace.table([name], { version: 1 }).scan().toArrow()),
-        "row ids": scan(name, { columns: ["id", "_rowid", "_row_created_at_version"] }),
+        "row ids": scan(name, { columns: ["id", "_rowid", "_rowaddr"] }),
         filter: scan(name, { filter: "n > 100000 AND \"group\" = 'g3'" }),
         take: async (namespace) => digest(await namespace.table([name]).take(few)),
         "take of vectors": async (namespace) =>

@@ -90,8 +90,8 @@ const REQUESTS: Mistake[] = [
   ["a misspelt limit", () => ns.queryTable({ id: "orders", limt: 1 }), "limt", "mean limit?"],
   ["a limit as text", () => ns.queryTable({ id: "orders", limit: "10" }), "limit", '"10"'],
   ["a limit of nothing", () => ns.queryTable({ id: "orders", limit: 0 }), "limit", "at least 1", "0"],
-  ["columns as text", () => ns.queryTable({ id: "orders", columns: "id" }), "columns"],
-  ["an order as text", () => ns.queryTable({ id: "orders", orderBy: "id" }), "orderBy", "list"],
+  ["a column as text that is misspelt", () => ns.queryTable({ id: "orders", columns: "idd" }), "idd"],
+  ["an order as a number", () => ns.queryTable({ id: "orders", orderBy: 7 }), "orderBy"],
   [
     "a direction of its own",
     () => ns.queryTable({ id: "orders", orderBy: [{ columnName: "id", desc: true }] }),
@@ -100,7 +100,7 @@ const REQUESTS: Mistake[] = [
   [
     "another word for a column",
     () => ns.queryTable({ id: "orders", orderBy: [{ column: "id" }] }),
-    ...["orderBy[0].column", "mean columnName?"],
+    ...["orderBy[0].column", "columnName"],
   ],
   ["a column misspelt", () => ns.queryTable({ id: "orders", columns: ["pric"] }), "pric", "mean price?"],
   ["a table misspelt", () => ns.queryTable({ id: "order" }), "order", "not"],
@@ -286,7 +286,6 @@ const HANDLES: Mistake[] = [
   ["a handle of nothing", () => ns.table(), "id"],
   ["a tag and a version", () => ns.table("orders", { tag: "first", version: 1 }), "tag", "version"],
   ["writing to a version", () => ns.table("orders", { version: 1 }).insert(rows), "version", "reads"],
-  ["a text for selected columns", () => table.query().select("id"), "select", 'select(["id"])'],
   [
     "a direction in a column's name",
     () => table.query().orderBy("id DESC"),

@@ -1,6 +1,7 @@
 /** Prints rows as a table of text, with a frame and the type of each column. */
 
 import type { Schema } from "apache-arrow";
+import { isDate, isUint8Array, tagOf } from "../../bytes/anyRealm.js";
 import type { PrintOptions } from "../../namespace/queries.js";
 import { checkOptionMembers } from "../../optionMembers.js";
 import { optionalBoolean, optionalCountTo } from "../request.js";
@@ -134,8 +135,8 @@ function valueText(value: unknown, depth: number): string {
   if (typeof value === "string") return depth === 0 ? value : JSON.stringify(value.slice(0, MAX_CHARACTERS));
   if (typeof value === "number") return depth === 0 ? String(value) : itemText(value);
   if (typeof value !== "object") return String(value);
-  if (value instanceof Date) return value.toISOString();
-  if (value instanceof Uint8Array && depth === 0) return bytesText(value);
+  if (isDate(value)) return value.toISOString();
+  if (isUint8Array(value) && depth === 0) return bytesText(value);
   if (depth > 6) return "…";
   if (Array.isArray(value) || ArrayBuffer.isView(value)) {
     const items = value as unknown as ArrayLike<unknown>;
@@ -144,7 +145,7 @@ function valueText(value: unknown, depth: number): string {
     );
     return `[${first.join(", ")}${items.length > MAX_ITEMS ? `, … ${items.length} items` : ""}]`;
   }
-  const entries = value instanceof Map ? [...value] : Object.entries(value);
+  const entries = tagOf(value) === "Map" ? [...(value as Map<unknown, unknown>)] : Object.entries(value);
   const first = entries.slice(0, MAX_ITEMS * 2).map(([name, item]) => {
     const key = typeof name === "string" ? name.slice(0, MAX_CHARACTERS) : valueText(name, depth + 1);
     return `${key}: ${valueText(item, depth + 1)}`;

@@ -462,6 +462,12 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     request: { older_than_ms: 604_800_000, interval: 20 },
     answer: { ...COMMITTED, older_than_ms: 604_800_000, interval: 20 },
   },
+  configureUpkeep: {
+    tag: "Jobs",
+    description: "Sets from which state on the server's upkeep works on the table. Replaces all thresholds.",
+    request: { small_fragments: 20, versions: "off" },
+    answer: { ...COMMITTED, small_fragments: 20, versions: "off" },
+  },
   optimizeTable: {
     tag: "Jobs",
     description: "Merges small fragments, drops deleted rows from files and adds new rows to indexes.",
