@@ -5,8 +5,9 @@
  *     changes of the branch         since the common version
  *     changes of the current line   since the common version
  *     rows of the current version   key and address only
+ *     rows of the common version    key only, if an added row may have the key of another row of the branch
  *
- * All three are sorted by the key and read side by side. A row that both lines changed in different ways is a
+ * All are sorted by the key and read side by side. A row that both lines changed in different ways is a
  * conflict.
  */
 
@@ -22,9 +23,13 @@ export interface MergeSources {
   readonly ofBranch: AsyncGenerator<RowChanges>;
   readonly ofCurrent: AsyncGenerator<RowChanges>;
   readonly current: AsyncGenerator<KeyedRows>;
+  /** Rows of the common version on the branch. */
+  readonly common: AsyncGenerator<KeyedRows>;
   readonly columns: readonly ComparedColumn[];
   /** True if a row that the branch added can be a row of the current line: not by row ids. */
   readonly matchesAdded: boolean;
+  /** Returns the error for a row that the branch added although it has another row of that key. */
+  duplicateError(): Error;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -65,11 +70,16 @@ interface ComparedPair {
 /** Number of rows after which other work on the thread has its turn. */
 const STEP_ROWS = 4096;
 
-/** Yields the decisions about all rows that the branch changed. */
+/**
+ * Yields the decisions about all rows that the branch changed.
+ * @throws the error of {@link MergeSources.duplicateError}: taking that row would remove the other one
+ */
 export async function* mergedChanges(sources: MergeSources, winner: Winner): AsyncGenerator<MergeDecisions> {
   const theirs = new Cursor(sources.ofCurrent);
   const rows = new Cursor(sources.current);
+  const common = new Cursor(sources.common);
   const seeker = new Seeker(sources.signal);
+  let isCommonOpen = false;
   let pair = null as ComparedPair | null;
   try {
     await theirs.next();
@@ -84,6 +94,12 @@ export async function* mergedChanges(sources: MergeSources, winner: Winner): Asy
         }
         const hasOther = await seeker.seek(theirs, changes, row);
         const isPresent = await seeker.seek(rows, changes, row);
+        if (isAdded && (hasOther || isPresent)) {
+          // The comparison of the branch skips unchanged fragments, in which a row of that key may lie.
+          if (!isCommonOpen) await common.next();
+          isCommonOpen = true;
+          if (await seeker.seek(common, changes, row)) throw sources.duplicateError();
+        }
         const others = hasOther ? theirs.batch : null;
         if (others !== null) {
           if (pair?.changes !== changes || pair.others !== others) {
@@ -103,6 +119,7 @@ export async function* mergedChanges(sources: MergeSources, winner: Winner): Asy
     await sources.ofBranch.return(undefined);
     await theirs.close();
     await rows.close();
+    await common.close();
   }
 }
 

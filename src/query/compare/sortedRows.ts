@@ -143,11 +143,16 @@ class UniqueKeys {
     }
     if (keys.rowCount > 0) this.#last = keys;
     if (isUnique) return;
-    const what = this.#key === null ? "row id" : `value of ${this.#key.join(", ")}`;
-    throw new InvalidInputError(
-      `on: several rows of version ${this.#version} have the same ${what}; a key must identify one row`,
-    );
+    throw duplicateKeyError(this.#version, this.#key);
   }
+}
+
+/** Returns the error for rows of a version that have the same key. */
+export function duplicateKeyError(version: number, key: RowKey): InvalidInputError {
+  const what = key === null ? "row id" : `value of ${key.join(", ")}`;
+  return new InvalidInputError(
+    `on: several rows of version ${version} have the same ${what}; a key must identify one row`,
+  );
 }
 
 /** Walks through sorted batches. */

@@ -20,7 +20,12 @@ import {
   type Winner,
 } from "../../query/compare/mergedChanges.js";
 import { type ComparedVersion, rowChanges } from "../../query/compare/rowChanges.js";
-import { type CompareOptions, type RowKey, rowsByKey } from "../../query/compare/sortedRows.js";
+import {
+  type CompareOptions,
+  duplicateKeyError,
+  type RowKey,
+  rowsByKey,
+} from "../../query/compare/sortedRows.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
 import { decodeSchema, encodeSchema } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
@@ -158,15 +163,17 @@ function decide(
   winner: Winner,
   options: CompareOptions,
 ): AsyncGenerator<MergeDecisions> {
-  const { version, fields } = current;
-  const { fragments } = version.file.manifest;
+  const keysOf = ({ version, fields }: ComparedVersion) =>
+    rowsByKey({ version, fields, fragments: version.file.manifest.fragments, columns: [], key }, options);
   return mergedChanges(
     {
       ofBranch: rowChanges({ old: onBranch, current: branch, columns, key }, options),
       ofCurrent: rowChanges({ old: onCurrent, current, columns, key }, options),
-      current: rowsByKey({ version, fields, fragments, columns: [], key }, options),
+      current: keysOf(current),
+      common: keysOf(onBranch),
       columns,
       matchesAdded: key !== null,
+      duplicateError: () => duplicateKeyError(branch.version.version, key),
       signal: options.signal,
     },
     winner,

@@ -175,6 +175,37 @@ describe("mergeBranch", () => {
     await expect(table.mergeBranch("dev", { on: "k" })).rejects.toThrow(TableSchemaValidationError);
   });
 
+  it("a row that the branch added under the key of another row is refused, and removes nothing", async ({
+    root,
+  }) => {
+    const ns = new DirectoryNamespace({ root });
+    const rows = [
+      { k: 1, v: "a" },
+      { k: 2, v: "a" },
+    ];
+    for (const [name, onMain] of [
+      ["unchanged", "v = 'none'"],
+      ["changed", "k = 1"],
+      ["removed", null],
+    ] as const) {
+      const table = ns.table(name);
+      await table.create(rows);
+      const dev = await table.createBranch("dev");
+      await dev.insert([{ k: 1, v: "second" }]);
+      if (onMain === null) await table.delete("k = 1");
+      else await table.update({ values: { v: "main" }, where: onMain });
+      const before = await table.scan().toArray();
+      for (const conflicts of ["fail", "ours", "theirs"] as const) {
+        const merging = table.mergeBranch("dev", { on: "k", conflicts });
+        await expect(merging, `${name}, ${conflicts}`).rejects.toThrow(
+          "on: several rows of version 2 have the same value of k; a key must identify one row",
+        );
+      }
+      expect(await table.scan().toArray()).toEqual(before);
+    }
+    await ns.close();
+  });
+
   it("a second merge by row ids names key columns as the way", async ({ root }) => {
     await using ns = new DirectoryNamespace({ root });
     await ns.createTable({ id, stableRowIds: true }, [{ k: 1, v: "a" }]);
