@@ -11,6 +11,10 @@ export function isCsvText(type: DataType): boolean {
   return type.typeId === Type.Utf8 || type.typeId === Type.LargeUtf8;
 }
 
+/** True if an empty text is a value of the type, and not a null: of texts, and of bytes in base64. */
+const takesEmptyTexts = (type: DataType): boolean =>
+  isCsvText(type) || type.typeId === Type.Binary || type.typeId === Type.LargeBinary;
+
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ["true", true],
   ["false", false],
@@ -37,7 +41,7 @@ const NON_FINITE: ReadonlyMap<string, number> = new Map([
  * @param nullValues texts that are null in columns of other types than text, quoted or not
  */
 export function textParser(type: DataType, nullValues: ReadonlySet<string>): (text: CsvText) => unknown {
-  if (isCsvText(type)) return (text) => text;
+  if (takesEmptyTexts(type)) return (text) => text;
   const parse = parserOf(type);
   return (text) => (text === null || nullValues.has(text) ? null : parse(text));
 }

@@ -116,6 +116,13 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
         })
     : null;
 
+/** Inflates gzip or Brotli; fails for more than `maxBytes`. Null without either. */
+export const inflate: ((codec: "gzip" | "brotli", bytes: Uint8Array, maxBytes: number) => Uint8Array) | null =
+  (codec, bytes, maxBytes) => {
+    const options = { maxOutputLength: maxBytes };
+    return codec === "gzip" ? zlib.gunzipSync(bytes, options) : zlib.brotliDecompressSync(bytes, options);
+  };
+
 /** Loads a stemmer of lower-case words, or null for an unknown language. Null without stemmers. */
 export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = async (
   language,

@@ -67,6 +67,8 @@ export function isUtf8(bytes: Uint8Array): boolean {
 export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null = null;
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;
+export const inflate: ((codec: "gzip" | "brotli", bytes: Uint8Array, maxBytes: number) => Uint8Array) | null =
+  null;
 
 /** This runtime has no threads, so one processor is used. */
 export const processorCount = (): number => 1;

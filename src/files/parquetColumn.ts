@@ -1,0 +1,72 @@
+/** Makes the columns of a batch from the values of a Parquet column. */
+
+import * as arrow from "apache-arrow";
+import type { DecodedArray, SchemaTree } from "hyparquet";
+import type { Column } from "../arrow/columns/column.js";
+import { decodeValues } from "../arrow/objects/decodeValues.js";
+import { encodeValues } from "../arrow/objects/encodeValues.js";
+import type { ValuePlace } from "../arrow/objects/faults.js";
+import { valueReader } from "./parquetValues.js";
+
+/** A column of a file, and the field that it is wanted as. */
+export class ParquetColumn {
+  readonly #stored: arrow.Field;
+  readonly #target: arrow.Field;
+  readonly #read: ((value: unknown) => unknown) | null;
+  /** True if columns of the two types have the same bytes. */
+  readonly #isSame: boolean;
+
+  constructor(node: SchemaTree, field: arrow.Field, target: arrow.Field) {
+    this.#stored = new arrow.Field(field.name, field.type, true);
+    this.#target = target;
+    this.#read = valueReader(node, field.type);
+    this.#isSame = haveSameBytes(field.type, target.type);
+  }
+
+  /**
+   * Encodes some values.
+   * @param firstRow row of the file that the first of all values belongs to
+   * @throws TableSchemaValidationError naming row and column, for a value that does not fit
+   */
+  encode(all: DecodedArray, start: number, count: number, firstRow: number): Column {
+    const origin: ValuePlace = { path: this.#target.name, rowOf: (index) => firstRow + start + index };
+    const piece = all.slice(start, start + count);
+    const column = this.#read === null ? numbersColumn(piece, this.#stored.type) : null;
+    const stored =
+      column ?? encodeValues(Array.from(piece, this.#read ?? ((value) => value)), this.#stored, origin);
+    const hasNulls = stored.validity !== null || stored.kind === "null";
+    if (this.#isSame && (this.#target.nullable || !hasNulls)) return stored;
+    const values = decodeValues(stored, this.#stored.type, { dates: "iso", bigints: "bigint" });
+    return encodeValues(values, this.#target, origin);
+  }
+}
+
+/** Arrays of numbers that hold what columns of these types hold. */
+const NUMBERS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  [`${new arrow.Int32()}`, Int32Array],
+  [`${new arrow.Int64()}`, BigInt64Array],
+  [`${new arrow.Float32()}`, Float32Array],
+  [`${new arrow.Float64()}`, Float64Array],
+]);
+
+/** Returns a column over numbers without nulls; null for other values. */
+function numbersColumn(values: DecodedArray, type: arrow.DataType): Column | null {
+  if (!ArrayBuffer.isView(values) || values.constructor !== NUMBERS.get(`${type}`)) return null;
+  const { BYTES_PER_ELEMENT: byteWidth, length } = values;
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  return { kind: "fixed", length, validity: null, byteWidth, values: bytes };
+}
+
+/** True for equal types, and for timestamps of one unit, which differ by their zone only. */
+function haveSameBytes(stored: arrow.DataType, target: arrow.DataType): boolean {
+  if (stored.typeId !== target.typeId) return false;
+  if (stored.typeId === arrow.Type.Timestamp) {
+    return (
+      (stored as arrow.Timestamp).unit === (target as arrow.Timestamp).unit &&
+      hasZone(stored) === hasZone(target)
+    );
+  }
+  return arrow.util.compareTypes(stored, target);
+}
+
+const hasZone = (type: arrow.DataType): boolean => Boolean((type as arrow.Timestamp).timezone);

@@ -1,0 +1,162 @@
+/** Writes Parquet. */
+
+import { Schema } from "apache-arrow";
+import type { DecodedArray } from "hyparquet";
+import { ByteWriter, type ColumnSource, ParquetWriter } from "hyparquet-writer";
+import type { Column } from "../arrow/columns/column.js";
+import { valueBytes } from "../arrow/columns/columnBytes.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
+import type { InputBatch } from "../arrow/exchange/input.js";
+import { ipcBytes } from "../arrow/exchange/ipcOutput.js";
+import { yieldToEventLoop } from "../async/eventLoop.js";
+import { encodeBase64 } from "../bytes/base64.js";
+import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
+import { checkOptionMembers } from "../optionMembers.js";
+import { type ByteSink, type FileTarget, writeTo } from "./byteSink.js";
+import { choiceOption, positiveOption } from "./fileOptions.js";
+import { elementsOf } from "./parquetTypes.js";
+import { parquetValues } from "./parquetValues.js";
+import { type FileWriteResult, openRows, type RowsToWrite } from "./rowsToWrite.js";
+import type { FileWriteOptions } from "./writeJsonLines.js";
+
+/** Options of {@link writeParquet}. */
+export interface WriteParquetOptions extends FileWriteOptions {
+  /** Rows of a row group. Large rows make smaller groups. Default: 65,536. */
+  readonly rowGroupRows?: number | undefined;
+  /** Compression of pages. Default: `"snappy"`. */
+  readonly compression?: "snappy" | "none" | undefined;
+}
+
+const NAME = "writeParquet";
+const OPTIONS = ["schema", "signal", "rowGroupRows", "compression"];
+const ROW_GROUP_ROWS = 65_536;
+/** Maximum rows of the pieces of which row groups are made. */
+const PIECE_ROWS = 8192;
+/** Bytes of columns that make a row group, whatever the number of its rows. */
+const ROW_GROUP_BYTES = 2 ** 26;
+
+/**
+ * Writes rows as Parquet. The file records the Arrow schema, so that `readParquet` and Arrow's readers get the
+ * same types. Memory holds one row group. Encoding a row group holds the thread; for servers, choose smaller ones.
+ *
+ * @example
+ * await writeParquet(table.scan(), "trips.parquet");
+ * @returns the number of rows and bytes
+ * @throws UnsupportedError naming column and type, for a type that Parquet lacks
+ */
+export async function writeParquet(
+  rows: RowsToWrite,
+  target: FileTarget,
+  options: WriteParquetOptions = {},
+): Promise<FileWriteResult> {
+  checkOptionMembers(NAME, options, OPTIONS);
+  const groupRows = positiveOption(`${NAME}.rowGroupRows`, options.rowGroupRows, ROW_GROUP_ROWS);
+  const compression = choiceOption(`${NAME}.compression`, options.compression, ["snappy", "none"] as const);
+  const { schema, signal } = options;
+  const input = await openRows(rows, signal, schema);
+  try {
+    const columns = input.schema.fields.flatMap((field) => elementsOf(field, field.name));
+    const root = { name: "schema", num_children: input.schema.fields.length };
+    const recorded = encodeBase64(await ipcBytes(new Schema(input.schema.fields), noBatches()));
+    return await writeTo(target, NAME, signal, async (sink) => {
+      const writer = new SinkWriter(sink);
+      const parquet = new ParquetWriter({
+        writer,
+        schema: [root, ...columns],
+        codec: compression === "snappy" ? "SNAPPY" : "UNCOMPRESSED",
+        kvMetadata: [{ key: "ARROW:schema", value: recorded }],
+        createdBy: "tiltyard",
+      });
+      let rowCount = 0;
+      for await (const group of groupsOf(input.batches, groupRows)) {
+        signal?.throwIfAborted();
+        await yieldToEventLoop();
+        await written(() =>
+          parquet.write({ columnData: columnData(input.schema, group), rowGroupSize: group.rowCount }),
+        );
+        rowCount += group.rowCount;
+      }
+      await written(() => parquet.finish());
+      return { rowCount, byteCount: writer.offset };
+    });
+  } finally {
+    await input.close();
+  }
+}
+
+async function* noBatches() {}
+
+/** Failures of the package mean values or types that Parquet lacks. */
+async function written(step: () => void | Promise<void>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    if (error instanceof NamespaceError || !/^parquet|out of range/.test(messageOf(error))) throw error;
+    throw new InvalidInputError(`${NAME}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Rows of a row group. */
+interface RowGroup {
+  readonly rowCount: number;
+  readonly batches: readonly InputBatch[];
+}
+
+/** Yields batches in groups. */
+async function* groupsOf(batches: AsyncIterable<InputBatch>, groupRows: number): AsyncGenerator<RowGroup> {
+  let group: InputBatch[] = [];
+  let rowCount = 0;
+  let bytes = 0;
+  for await (const batch of batches) {
+    for (const piece of piecesOfBatch(batch, groupRows)) {
+      group.push(piece);
+      rowCount += piece.rowCount;
+      bytes += valueBytes(piece.columns);
+      if (rowCount < groupRows && bytes < ROW_GROUP_BYTES) continue;
+      yield { rowCount, batches: group };
+      group = [];
+      rowCount = bytes = 0;
+    }
+  }
+  if (rowCount > 0) yield { rowCount, batches: group };
+}
+
+/** Cuts a batch into pieces of at most {@link PIECE_ROWS}. */
+function* piecesOfBatch({ columns, rowCount }: InputBatch, groupRows: number): Generator<InputBatch> {
+  const maxRows = Math.min(PIECE_ROWS, groupRows);
+  for (let start = 0; start < rowCount; start += maxRows) {
+    const count = Math.min(maxRows, rowCount - start);
+    yield { rowCount: count, columns: columns.map((column) => sliceColumn(column, start, count)) };
+  }
+}
+
+/** Returns columns whose values are made when the writer asks for them: those of one column at a time. */
+function columnData({ fields }: Schema, { batches, rowCount }: RowGroup): ColumnSource[] {
+  return fields.map(({ name, type }, index) => {
+    const make = (): unknown[] => {
+      const pieces = batches.map(({ columns }) => parquetValues(columns[index] as Column, type, name));
+      return pieces.length === 1 ? pieces[0] : pieces.flat(1);
+    };
+    return { name, data: { length: rowCount, slice: make } as unknown as DecodedArray };
+  });
+}
+
+/** The bytes of a file, which go to a sink after each row group. */
+class SinkWriter extends ByteWriter {
+  readonly #sink: ByteSink;
+
+  constructor(sink: ByteSink) {
+    super(2 ** 20);
+    this.#sink = sink;
+  }
+
+  async flush(): Promise<void> {
+    const bytes = this.getBytes().slice();
+    this.index = 0;
+    await this.#sink.write(bytes);
+  }
+
+  override finish(): Promise<void> {
+    return this.flush();
+  }
+}
