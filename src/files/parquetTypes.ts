@@ -207,11 +207,8 @@ function leafElement(type: arrow.DataType, path: string): PartialElement {
     case arrow.Type.Int: {
       const physical = bitWidth === 64 ? "INT64" : "INT32";
       if (isSigned && bitWidth >= 32) return { type: physical };
-      return {
-        type: physical,
-        converted_type: `${isSigned ? "" : "U"}INT_${bitWidth as 8}`,
-        logical_type: { type: "INTEGER", bitWidth, isSigned },
-      };
+      // hyparquet-writer stores the width of a logical type in a form that other readers refuse.
+      return { type: physical, converted_type: `${isSigned ? "" : "U"}INT_${bitWidth as 8}` };
     }
     case arrow.Type.Float:
       if (precision === arrow.Precision.HALF) {

@@ -102,32 +102,26 @@ interface RowGroup {
   readonly batches: readonly InputBatch[];
 }
 
-/** Yields batches in groups. */
+/** Yields rows in groups, made of pieces of batches. */
 async function* groupsOf(batches: AsyncIterable<InputBatch>, groupRows: number): AsyncGenerator<RowGroup> {
   let group: InputBatch[] = [];
-  let rowCount = 0;
+  let groupCount = 0;
   let bytes = 0;
-  for await (const batch of batches) {
-    for (const piece of piecesOfBatch(batch, groupRows)) {
-      group.push(piece);
-      rowCount += piece.rowCount;
-      bytes += valueBytes(piece.columns);
-      if (rowCount < groupRows && bytes < ROW_GROUP_BYTES) continue;
-      yield { rowCount, batches: group };
+  for await (const { columns, rowCount } of batches) {
+    for (let start = 0; start < rowCount; ) {
+      const count = Math.min(PIECE_ROWS, groupRows - groupCount, rowCount - start);
+      const piece = columns.map((column) => sliceColumn(column, start, count));
+      group.push({ rowCount: count, columns: piece });
+      start += count;
+      groupCount += count;
+      bytes += valueBytes(piece);
+      if (groupCount < groupRows && bytes < ROW_GROUP_BYTES) continue;
+      yield { rowCount: groupCount, batches: group };
       group = [];
-      rowCount = bytes = 0;
+      groupCount = bytes = 0;
     }
   }
-  if (rowCount > 0) yield { rowCount, batches: group };
-}
-
-/** Cuts a batch into pieces of at most {@link PIECE_ROWS}. */
-function* piecesOfBatch({ columns, rowCount }: InputBatch, groupRows: number): Generator<InputBatch> {
-  const maxRows = Math.min(PIECE_ROWS, groupRows);
-  for (let start = 0; start < rowCount; start += maxRows) {
-    const count = Math.min(maxRows, rowCount - start);
-    yield { rowCount: count, columns: columns.map((column) => sliceColumn(column, start, count)) };
-  }
+  if (groupCount > 0) yield { rowCount: groupCount, batches: group };
 }
 
 /** Returns columns whose values are made when the writer asks for them: those of one column at a time. */
