@@ -66,7 +66,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   // biome-ignore format: one row, one line
   ray: ["platform", "errors", "async", "optionMembers", "namespace", "io", "DirectoryNamespace"],
-  files: ["errors", "async", "bytes", "io", "arrow", "optionMembers"],
+  files: ["platform", "errors", "async", "bytes", "io", "arrow", "optionMembers"],
   index: [
     "errors",
     "expression",

@@ -46,7 +46,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "file/structural/": "interop/encodings file/structural/damagedPages",
   "file/v20/": "interop/version20 file/v20/arrays",
   "file/writing/": "file/writing/writer interop/blobs",
-  "files/": "files/csv files/jsonLines",
+  "files/": "files/csv files/jsonLines files/parquet files/roundTrip",
   "format/": "file/reference table/versions/manifest interop/otherIndexes",
   "handle/": "handle",
   "indexes/": "indexes/reference indexes/merge",

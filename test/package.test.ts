@@ -124,7 +124,7 @@ describe("the package", () => {
     const text = `import { DirectoryNamespace, NamespaceError } from "tiltyard";
       import { createRestHandler } from "tiltyard/rest";
       import { rayCluster } from "tiltyard/ray";
-      import { readCsv, writeCsv } from "tiltyard/files";
+      import { readCsv, writeParquet } from "tiltyard/files";
       const ns: DirectoryNamespace = new DirectoryNamespace({ root: "x" });
       export const count: Promise<number> = ns.countTableRows({ id: ["t"] });
       export const isOurs = (error: unknown): boolean => error instanceof NamespaceError;
@@ -132,7 +132,7 @@ describe("the package", () => {
       export const clusters = { ray: rayCluster({ runner: "python runner.py", worker: ["node"] }) };
       new DirectoryNamespace({ root: "x", clusters });
       export const orders = ns.table("t").insert(readCsv("orders.csv", { delimiter: ";" }));
-      export const written = writeCsv(ns.table("t").scan(), "orders.csv");
+      export const written = writeParquet(ns.table("t").scan(), "orders.parquet");
       // @ts-expect-error there is no such option
       new DirectoryNamespace({ roots: "x" });
       `;

@@ -18,7 +18,7 @@ const INTEGERS = {
   64: [arrow.Uint64, arrow.Int64],
 } as const;
 
-// ------------------------------------------------------------------------------------------- Parquet to Arrow
+// ------------------------------------------------------------------------------------- Parquet to Arrow
 
 /** True for a node that hyparquet returns as an array of its items. */
 export const isList = ({ element, children }: SchemaTree): boolean =>
@@ -133,7 +133,7 @@ function timeType(unit: (typeof UNITS)[number]): arrow.DataType {
   return unit === "MICROS" ? new arrow.TimeMicrosecond() : new arrow.TimeNanosecond();
 }
 
-// ------------------------------------------------------------------------------------------- Arrow to Parquet
+// ------------------------------------------------------------------------------------- Arrow to Parquet
 
 /**
  * Returns the schema elements of a column, those of its members included.

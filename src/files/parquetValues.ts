@@ -37,8 +37,8 @@ export function completeMetadata(metadata: FileMetaData): FileMetaData {
 }
 
 /**
- * Returns metadata by which hyparquet gives values as they are stored. Its own dates, decimals and maps would lose
- * digits, and keys that are not texts. Texts stay texts.
+ * Returns metadata by which hyparquet gives values as they are stored. Its own dates, decimals and maps
+ * would lose digits, and keys that are not texts. Texts stay texts.
  */
 export function physicalMetadata(metadata: FileMetaData): FileMetaData {
   return { ...metadata, schema: metadata.schema.map(physicalElement) };
@@ -54,8 +54,8 @@ const textType = (converted: SchemaElement["converted_type"]): "UTF8" | undefine
   converted === "UTF8" || converted === "JSON" || converted === "ENUM" ? "UTF8" : undefined;
 
 /**
- * Returns a function that makes values for `encodeValues` with the type of `arrowFieldOf`; null if values stay
- * as they are.
+ * Returns a function that makes values for `encodeValues` with the type of `arrowFieldOf`; null if values
+ * stay as they are.
  * @param node node of the file's own schema
  */
 export function valueReader(node: SchemaTree, type: arrow.DataType): Convert | null {

@@ -6,6 +6,7 @@ import {
   parquetMetadataAsync,
   parquetScan,
   parquetSchema,
+  type RowGroup,
   type SchemaTree,
 } from "hyparquet";
 import type { Column } from "../arrow/columns/column.js";
@@ -23,6 +24,7 @@ import { positiveOption } from "./fileOptions.js";
 import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
 import { compressors } from "./parquetCodecs.js";
 import { ParquetColumn } from "./parquetColumn.js";
+import { checkedColumn } from "./parquetPages.js";
 import { openRanges, type RangeFile } from "./parquetSource.js";
 import { arrowFieldOf } from "./parquetTypes.js";
 import { completeMetadata, physicalMetadata } from "./parquetValues.js";
@@ -50,10 +52,12 @@ const MAX_GROUP_ROWS = 2 ** 26;
 const ARROW_SCHEMA = "ARROW:schema";
 
 /**
- * Reads a Parquet file. A path is read by ranges, one row group at a time: memory holds the columns of a row
- * group. Decoding a column of a row group holds the thread; a server reads large files in a thread of its own.
+ * Reads a Parquet file. A path is read by ranges, one row group at a time: memory holds the columns of a
+ * row group. Decoding a column of a row group holds the thread; a server reads large files in a thread of
+ * its own.
  *
- * Files of Arrow's writers keep their Arrow types. A table's columns decide the types of what is written to it.
+ * Files of Arrow's writers keep their Arrow types. A table's columns decide the types of what is written to
+ * it.
  *
  * @example
  * await ns.table("trips").create(readParquet("trips.parquet", { columns: ["id", "fare"] }));
@@ -170,7 +174,7 @@ async function* batchesOf(
     }
     const sizes = sizesOf(rowCount, batchRows);
     const columns: Column[][] = [];
-    for (const field of schema.fields) columns.push(await readColumn(reading, field, firstRow, sizes));
+    for (const field of schema.fields) columns.push(await readColumn(reading, field, group, firstRow, sizes));
     for (const [index, size] of sizes.entries()) {
       signal?.throwIfAborted();
       yield makeBatch(
@@ -193,6 +197,7 @@ function sizesOf(rowCount: number, batchRows: number): number[] {
 async function readColumn(
   { file, metadata, nodes, fields }: Reading,
   target: Field,
+  group: RowGroup,
   firstRow: number,
   sizes: readonly number[],
 ): Promise<Column[]> {
@@ -202,9 +207,11 @@ async function readColumn(
   const values = await typed(async () => {
     const range = { rowStart: firstRow, rowEnd: firstRow + rowCount };
     const { name } = fields[index];
+    const { element, children } = nodes[index];
+    const isFlat = children.length === 0 && element.repetition_type !== "REPEATED";
     const scan = await parquetScan({
       ...range,
-      file,
+      file: await checkedColumn(file, group, name, isFlat),
       metadata: physicalMetadata(metadata),
       columns: [name],
       compressors,

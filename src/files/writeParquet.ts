@@ -36,8 +36,9 @@ const PIECE_ROWS = 8192;
 const ROW_GROUP_BYTES = 2 ** 26;
 
 /**
- * Writes rows as Parquet. The file records the Arrow schema, so that `readParquet` and Arrow's readers get the
- * same types. Memory holds one row group. Encoding a row group holds the thread; for servers, choose smaller ones.
+ * Writes rows as Parquet. The file records the Arrow schema, so that `readParquet` and Arrow's readers get
+ * the same types. Memory holds one row group. Encoding a row group holds the thread; for servers, choose
+ * smaller ones.
  *
  * @example
  * await writeParquet(table.scan(), "trips.parquet");

@@ -1,0 +1,82 @@
+/**
+ * Reads the bytes of a column, and checks the headers of its pages before hyparquet decodes them. It
+ * believes what a header states, so a damaged number of values would keep the thread busy for minutes.
+ */
+
+import type { AsyncBuffer, ColumnMetaData, RowGroup } from "hyparquet";
+import { parquetHeader } from "hyparquet/src/column.js";
+import { InvalidInputError } from "../errors.js";
+
+/** Maximum values of a column in a row group. */
+const MAX_VALUES = 2 ** 27;
+/** Maximum entries of a dictionary that has more than its column has values. */
+const SPARE_ENTRIES = 2 ** 20;
+
+/**
+ * Returns a file that holds the bytes of one column of a row group.
+ * @param isFlat true for a column without members or items, which has one value for each row
+ * @throws InvalidInputError for headers that disagree with the metadata
+ */
+export async function checkedColumn(
+  file: AsyncBuffer,
+  group: RowGroup,
+  name: string,
+  isFlat: boolean,
+): Promise<AsyncBuffer> {
+  const chunks = group.columns.flatMap(({ meta_data: data }) =>
+    data?.path_in_schema[0] === name ? [data] : [],
+  );
+  if (chunks.length === 0) throw damaged(`a row group lacks column ${name}`);
+  const ranges = chunks.map((chunk) => rangeOf(chunk, file.byteLength, name));
+  const start = Math.min(...ranges.map((range) => range.start));
+  const bytes = await file.slice(start, Math.max(...ranges.map((range) => range.end)));
+  for (const [index, chunk] of chunks.entries()) {
+    const count = Number(chunk.num_values);
+    if (!(count >= 0 && count <= MAX_VALUES) || (isFlat && count !== Number(group.num_rows))) {
+      throw damaged(`column ${name} states ${count} values in a row group of ${group.num_rows} rows`);
+    }
+    const range = ranges[index];
+    checkPages(new DataView(bytes, range.start - start, range.end - range.start), count, name);
+  }
+  return {
+    byteLength: file.byteLength,
+    slice: (from, to = file.byteLength) => bytes.slice(from - start, to - start),
+  };
+}
+
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+function rangeOf(chunk: ColumnMetaData, fileLength: number, name: string): ByteRange {
+  const start = Number(chunk.dictionary_page_offset || chunk.data_page_offset);
+  const end = start + Number(chunk.total_compressed_size);
+  if (start >= 0 && start <= end && end <= fileLength) return { start, end };
+  throw damaged(`column ${name} is said to lie outside the file`);
+}
+
+/** @param count number of values in all pages */
+function checkPages(view: DataView, count: number, name: string): void {
+  const reader = { view, offset: 0 };
+  let remaining = count;
+  while (reader.offset < view.byteLength - 1 && remaining > 0) {
+    const header = parquetHeader(reader);
+    const { compressed_page_size: size, data_page_header: first, data_page_header_v2: second } = header;
+    if (!(size >= 0 && reader.offset + size <= view.byteLength)) {
+      throw damaged(`a page of column ${name} is longer than its column`);
+    }
+    reader.offset += size;
+    const values = first?.num_values ?? second?.num_values ?? 0;
+    const entries = header.dictionary_page_header?.num_values ?? 0;
+    const isPlausible = values <= remaining && entries <= Math.max(count, SPARE_ENTRIES);
+    if (!(values >= 0 && entries >= 0 && isPlausible)) {
+      throw damaged(`a page of column ${name} states ${values + entries} values in ${size} bytes`);
+    }
+    remaining -= values;
+  }
+  if (remaining > 0) throw damaged(`column ${name} has ${count - remaining} values, not ${count}`);
+}
+
+const damaged = (reason: string): InvalidInputError =>
+  new InvalidInputError(`readParquet: the file is not Parquet, or damaged: ${reason}`);
