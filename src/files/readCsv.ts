@@ -161,7 +161,7 @@ class CsvRows {
     const ofTable = types.schema === undefined ? ((await types.tableSchema?.()) ?? null) : null;
     const target = types.schema ?? ofTable;
     if (this.#width === 0) {
-      if (target !== null) return this.#ordered(target);
+      if (target !== null && header !== true) return this.#ordered(target);
       throw new InvalidInputError(`${NAME}: the file is empty: it names no columns`);
     }
     if (target === null) return this.#inferred();

@@ -217,6 +217,19 @@ describe("a file for a table", () => {
   });
 });
 
+describe("an empty file", () => {
+  it("replaces no rows, because even its header is missing", async () => {
+    const table = namespace.table("replaced");
+    const schema = new arrow.Schema([new arrow.Field("id", new arrow.Int64())]);
+    await table.create([{ id: 1n }], { schema });
+    const replacing = table.insert(readCsv(bytesOfText("")), { mode: "Overwrite" });
+    expect((await rejection(replacing)) as Error).toMatchObject({ name: "InvalidInputError" });
+    const typed = table.insert(readCsv(bytesOfText(""), { schema }), { mode: "Overwrite" });
+    expect((await rejection(typed)) as Error).toMatchObject({ name: "InvalidInputError" });
+    expect(await table.countRows()).toBe(1);
+  });
+});
+
 describe("a hostile file", () => {
   it.each([
     ["", "readCsv: the file is empty: it names no columns"],

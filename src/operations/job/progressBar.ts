@@ -25,7 +25,7 @@ export async function progressBar(
   if (stream?.isTTY !== true) return null;
   const { default: cli } = await cliProgress.get();
   const format = "{kind} {table} {bar} {percentage} % │ {value} of {total} {unit} │ {rate}{left}";
-  const bar = new cli.SingleBar({ format, stream, hideCursor: true, fps: 5 }, cli.Presets.shades_classic);
+  const bar = new cli.SingleBar({ format, stream, linewrap: true, fps: 5 }, cli.Presets.shades_classic);
   let isBegun = false;
   return {
     draw(job) {

@@ -63,7 +63,7 @@ export class AggregateCollector {
    * @throws InvalidInputError for a column that is neither a key nor part of an aggregate
    */
   overGroups(source: SourceExpression, aliases: ReadonlyMap<string, SourceExpression> = new Map()): Syntax {
-    const change = (node: Syntax): Syntax => {
+    const change = (node: Syntax, caller: string | null): Syntax => {
       const key = this.#keys.findIndex((each) => areEqual(each, node));
       if (key >= 0) return named(groupColumn(key), node);
       if (node.kind === "aggregate") {
@@ -72,15 +72,18 @@ export class AggregateCollector {
       if (node.kind === "name") {
         const alias = node.segments.length === 1 ? aliases.get(node.segments[0]) : undefined;
         if (alias !== undefined) return this.overGroups(alias);
+        const name = printExpression(node);
+        const remark = caller === null ? "" : `, and ${caller} is not an aggregate`;
         throw invalid(
           source,
           node,
-          `${printExpression(node)} has many values in a group; name it in groupBy, or put it in an aggregate such as max(${printExpression(node)})`,
+          `${name} has many values in a group${remark}; name it in groupBy, or put it in an aggregate such as max(${name})`,
         );
       }
-      return withChildren(node, change);
+      const inner = node.kind === "call" ? node.name : caller;
+      return withChildren(node, (child) => change(child, inner));
     };
-    return change(source.syntax);
+    return change(source.syntax, null);
   }
 
   #numberOf(call: AggregateSyntax, source: SourceExpression): number {

@@ -225,3 +225,8 @@ describe("the route of aggregates", () => {
     expect((await post(body)).status).toBe(status);
   });
 });
+
+it("an unknown function around a column is named as no aggregate", async () => {
+  const call = orders.aggregate({ groupBy: ["city"], values: { x: "summ(price)" } }).toArray();
+  await expect(call).rejects.toThrow("`price` has many values in a group, and summ is not an aggregate");
+});
