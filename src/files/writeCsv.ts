@@ -40,7 +40,7 @@ export async function writeCsv(
   options: WriteCsvOptions = {},
 ): Promise<FileWriteResult> {
   checkOptionMembers(NAME, options, OPTIONS);
-  const format = { ...csvFormat(NAME, options), record_delimiter: "\n", quoted_match: /^$/ };
+  const format = { ...csvFormat(NAME, options), record_delimiter: "\n", quoted_match: /^$|\r/ };
   const header = choiceOption(`${NAME}.header`, options.header, [true, false]);
   const escapes =
     choiceOption(`${NAME}.formulas`, options.formulas, ["keep", "escape"] as const) === "escape";

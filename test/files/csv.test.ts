@@ -217,6 +217,12 @@ describe("a file for a table", () => {
   });
 });
 
+it("a text with a carriage return stays in its row", async () => {
+  const text = await written([{ a: "x\ry", b: "z" }]);
+  expect(text).toBe('a,b\n"x\ry",z\n');
+  expect((await read(text)).rows).toEqual([["x\ry", "z"]]);
+});
+
 describe("an empty file", () => {
   it("replaces no rows, because even its header is missing", async () => {
     const table = namespace.table("replaced");
