@@ -3,9 +3,12 @@
  * believes what a header states, so a damaged number of values would keep the thread busy for minutes.
  */
 
-import type { AsyncBuffer, ColumnMetaData, RowGroup } from "hyparquet";
+import type { AsyncBuffer, ColumnMetaData, RowGroup, SchemaTree } from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
+import { getMaxDefinitionLevel, getMaxRepetitionLevel, getTreePath } from "hyparquet/src/schema.js";
+import { yieldToEventLoop } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
+import { checkRuns, type Levels } from "./parquetRuns.js";
 
 /** Maximum values of a column in a row group. */
 const MAX_VALUES = 2 ** 27;
@@ -14,15 +17,16 @@ const SPARE_ENTRIES = 2 ** 20;
 
 /**
  * Returns a file that holds the bytes of one column of a row group.
- * @param isFlat true for a column without members or items, which has one value for each row
+ * @param node node of the column in the schema
  * @throws InvalidInputError for headers that disagree with the metadata
  */
 export async function checkedColumn(
   file: AsyncBuffer,
   group: RowGroup,
-  name: string,
-  isFlat: boolean,
+  node: SchemaTree,
 ): Promise<AsyncBuffer> {
+  const { name } = node.element;
+  const isFlat = node.children.length === 0 && node.element.repetition_type !== "REPEATED";
   const chunks = group.columns.flatMap(({ meta_data: data }) =>
     data?.path_in_schema[0] === name ? [data] : [],
   );
@@ -36,7 +40,9 @@ export async function checkedColumn(
       throw damaged(`column ${name} states ${count} values in a row group of ${group.num_rows} rows`);
     }
     const range = ranges[index];
-    checkPages(new DataView(bytes, range.start - start, range.end - range.start), count, name);
+    const pages = new Uint8Array(bytes, range.start - start, range.end - range.start);
+    checkPages(pages, chunk, levelsOf(chunk, node));
+    await yieldToEventLoop();
   }
   return {
     byteLength: file.byteLength,
@@ -56,8 +62,16 @@ function rangeOf(chunk: ColumnMetaData, fileLength: number, name: string): ByteR
   throw damaged(`column ${name} is said to lie outside the file`);
 }
 
-/** @param count number of values in all pages */
-function checkPages(view: DataView, count: number, name: string): void {
+function levelsOf({ path_in_schema: [, ...path] }: ColumnMetaData, node: SchemaTree): Levels {
+  const nodes = getTreePath(node, path);
+  // The function for definition leaves the root out, and the node is none.
+  return { repetition: getMaxRepetitionLevel(nodes), definition: getMaxDefinitionLevel([node, ...nodes]) };
+}
+
+function checkPages(bytes: Uint8Array, chunk: ColumnMetaData, levels: Levels): void {
+  const count = Number(chunk.num_values);
+  const [name] = chunk.path_in_schema;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const reader = { view, offset: 0 };
   let remaining = count;
   while (reader.offset < view.byteLength - 1 && remaining > 0) {
@@ -66,6 +80,7 @@ function checkPages(view: DataView, count: number, name: string): void {
     if (!(size >= 0 && reader.offset + size <= view.byteLength)) {
       throw damaged(`a page of column ${name} is longer than its column`);
     }
+    const page = bytes.subarray(reader.offset, reader.offset + size);
     reader.offset += size;
     const values = first?.num_values ?? second?.num_values ?? 0;
     const entries = header.dictionary_page_header?.num_values ?? 0;
@@ -73,6 +88,7 @@ function checkPages(view: DataView, count: number, name: string): void {
     if (!(values >= 0 && entries >= 0 && isPlausible)) {
       throw damaged(`a page of column ${name} states ${values + entries} values in ${size} bytes`);
     }
+    checkRuns(page, header, chunk, levels);
     remaining -= values;
   }
   if (remaining > 0) throw damaged(`column ${name} has ${count - remaining} values, not ${count}`);

@@ -207,11 +207,9 @@ async function readColumn(
   const values = await typed(async () => {
     const range = { rowStart: firstRow, rowEnd: firstRow + rowCount };
     const { name } = fields[index];
-    const { element, children } = nodes[index];
-    const isFlat = children.length === 0 && element.repetition_type !== "REPEATED";
     const scan = await parquetScan({
       ...range,
-      file: await checkedColumn(file, group, name, isFlat),
+      file: await checkedColumn(file, group, nodes[index]),
       metadata: physicalMetadata(metadata),
       columns: [name],
       compressors,

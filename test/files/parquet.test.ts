@@ -199,7 +199,7 @@ describe("a written file", () => {
 });
 
 describe("a damaged file", () => {
-  it("gives a typed error, wherever it is cut or its metadata are changed", async () => {
+  it("gives a typed error, wherever it is cut or changed", async () => {
     const { target, bytes } = bytesTarget();
     const rows = Array.from({ length: 300 }, (_, a) => ({
       a,
@@ -220,17 +220,12 @@ describe("a damaged file", () => {
         InvalidInputError,
       );
     }
-    const metadataStart = whole.length - 8 - new DataView(whole.buffer).getUint32(whole.length - 8, true);
     await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: metadataStart, max: whole.length - 1 }),
-        fc.integer({ min: 1, max: 255 }),
-        async (offset, change) => {
-          const file = whole.slice();
-          file[offset] ^= change;
-          await seen(file);
-        },
-      ),
+      fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), async (offset, change) => {
+        const file = whole.slice();
+        file[offset] ^= change;
+        await seen(file);
+      }),
       { numRuns: runsOf("DAMAGE_RUNS", 2000) },
     );
   });
