@@ -8,7 +8,7 @@ import { parquetHeader } from "hyparquet/src/column.js";
 import { getMaxDefinitionLevel, getMaxRepetitionLevel, getTreePath } from "hyparquet/src/schema.js";
 import { yieldToEventLoop } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
-import { checkRuns, type Levels } from "./parquetRuns.js";
+import { checkRuns, type LevelLimits } from "./parquetRuns.js";
 
 /** Maximum values of a column in a row group. */
 const MAX_VALUES = 2 ** 27;
@@ -62,13 +62,13 @@ function rangeOf(chunk: ColumnMetaData, fileLength: number, name: string): ByteR
   throw damaged(`column ${name} is said to lie outside the file`);
 }
 
-function levelsOf({ path_in_schema: [, ...path] }: ColumnMetaData, node: SchemaTree): Levels {
+function levelsOf({ path_in_schema: [, ...path] }: ColumnMetaData, node: SchemaTree): LevelLimits {
   const nodes = getTreePath(node, path);
   // The function for definition leaves the root out, and the node is none.
   return { repetition: getMaxRepetitionLevel(nodes), definition: getMaxDefinitionLevel([node, ...nodes]) };
 }
 
-function checkPages(bytes: Uint8Array, chunk: ColumnMetaData, levels: Levels): void {
+function checkPages(bytes: Uint8Array, chunk: ColumnMetaData, levels: LevelLimits): void {
   const count = Number(chunk.num_values);
   const [name] = chunk.path_in_schema;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,9 +1,10 @@
 /**
- * Checks the runs of levels and dictionary indices in a page. hyparquet writes as many values as a run states, so
- * a damaged run would keep the thread busy for minutes.
+ * Checks the runs of levels and dictionary indices in a page. The decoder of hyparquet believes the length that
+ * a run states, so a damaged run would keep the thread busy for minutes.
  *
- *     page of version 1   whole page compressed: [length, levels of repetition] [length, of definition] values
- *     page of version 2   levels of repetition and definition, then values, which may be compressed
+ *     page of version 1   compressed as a whole: levels of repetition and of definition, then values. The
+ *                         bytes of levels follow their length
+ *     page of version 2   levels of repetition and of definition, then values, which may be compressed
  *     runs                varint: even: half of it is the number of one value that follows
  *                                 odd: half of it is the number of groups of 8 packed values
  */
@@ -30,7 +31,7 @@ export interface PageHeader {
 }
 
 /** Maximum levels of repetition and of definition of a column. */
-export interface Levels {
+export interface LevelLimits {
   readonly repetition: number;
   readonly definition: number;
 }
@@ -46,7 +47,7 @@ export function checkRuns(
   bytes: Uint8Array,
   header: PageHeader,
   chunk: ColumnMetaData,
-  levels: Levels,
+  levels: LevelLimits,
 ): void {
   const { data_page_header: first, data_page_header_v2: second, uncompressed_page_size: byteLength } = header;
   if (first !== undefined) {
