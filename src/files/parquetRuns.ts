@@ -1,6 +1,6 @@
 /**
- * Checks the runs of levels and dictionary indices in a page. The decoder of hyparquet believes the length that
- * a run states, so a damaged run would keep the thread busy for minutes.
+ * Checks the runs of levels and dictionary indices in a page. The decoder of hyparquet believes the
+ * length that a run states, so a damaged run would keep the thread busy for minutes.
  *
  *     page of version 1   compressed as a whole: levels of repetition and of definition, then values. The
  *                         bytes of levels follow their length
