@@ -106,8 +106,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly jobs: Lazy<Jobs>;
   /** Ends the jobs of this process, or waits for them. Later jobs are refused. */
   closeJobs(way: "wait" | "cancel", saysSo: boolean): Promise<void>;
-  /** Functions that end the watches of tables. */
-  readonly watches: Set<() => void>;
+  /** Aborts when the namespace is closed. */
+  readonly closed: AbortSignal;
   readonly workers: WorkerPool;
   /** Registered functions by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
@@ -223,6 +223,7 @@ export function openContext(options: ContextOptions): OperationContext {
     confinement,
     fence: fenceOffTable(disk),
   };
+  const closing = new AbortController();
   const context: OperationContext = {
     root: options.root,
     disk,
@@ -238,7 +239,7 @@ export function openContext(options: ContextOptions): OperationContext {
     sketches,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    watches: new Set(),
+    closed: closing.signal,
     workers: new WorkerPool({
       size: options.workers ?? defaultWorkers(),
       errorOf: errorOfThread,
@@ -265,7 +266,7 @@ export function openContext(options: ContextOptions): OperationContext {
     openDataFile: (path, isScanned, version) => dataFiles.open(path, isScanned, version),
     openDataFileOnce: (path, isScanned, arena) => dataFiles.openOnce(path, isScanned, arena),
     async close() {
-      for (const end of context.watches) end();
+      closing.abort();
       const wasQuiet = context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();

@@ -248,10 +248,12 @@ describe("rows are fitted", () => {
     await expect(ns.insertIntoTable({ id: ["t"] }, [{ a: 1 }, { b: 2 }])).rejects.toThrow("row 1, column a");
   });
 
-  it("Arrow rows ignore a schema", async ({ ns }) => {
+  it("Arrow rows may have a schema beside them only if it equals theirs", async ({ ns }) => {
     const table = await ns.createTable({ id: ["s"] }, [{ a: 1 }]).then(() => ns.table("s").scan().toArrow());
-    await expect(ns.createTable({ id: ["t"], schema: table.schema }, table)).rejects.toThrow(
-      "schema: applies only to rows that are objects",
+    await ns.createTable({ id: ["t"], schema: table.schema }, table);
+    const schema = new arrow.Schema([new arrow.Field("a", new arrow.Int32(), true)]);
+    await expect(ns.createTable({ id: ["u"], schema }, table)).rejects.toThrow(
+      "schema: applies only to rows that are objects; Arrow data has its own schema, which differs",
     );
   });
 });

@@ -109,6 +109,14 @@ it("a watch that loses every event still sees commits", async ({ root }) => {
   await iterator.return?.();
 });
 
+it("ends at once if its namespace was closed before the first version was asked for", async ({ root }) => {
+  const ns = new DirectoryNamespace({ root });
+  await ns.createTable({ id }, [{ k: 1 }]);
+  const versions = await ns.watchTable({ id });
+  await ns.close();
+  await expect(versions[Symbol.asyncIterator]().next()).rejects.toThrow("the namespace is closed");
+});
+
 it("ends when the signal aborts, the namespace closes, or the table goes", async ({ root }) => {
   const ns = new DirectoryNamespace({ root });
   await ns.createTable({ id }, [{ k: 1 }]);

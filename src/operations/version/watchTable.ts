@@ -119,18 +119,18 @@ class Alarm {
   readonly #context: OperationContext;
   readonly #directory: string;
   readonly #signal: AbortSignal | undefined;
-  readonly #endWait: () => void;
+  /** Functions that remove the listeners of signals. */
+  readonly #ends: readonly (() => void)[];
   #endWatch: (() => void) | null = null;
   #isSet = false;
-  #isClosed = false;
   #wake: (() => void) | null = null;
 
   constructor(context: OperationContext, directory: string, signal: AbortSignal | undefined) {
     this.#context = context;
     this.#directory = directory;
     this.#signal = signal;
-    context.watches.add(this.#close);
-    this.#endWait = signal === undefined ? () => undefined : whenAborted(signal, this.#ring);
+    const signals = signal === undefined ? [context.closed] : [context.closed, signal];
+    this.#ends = signals.map((each) => whenAborted(each, this.#ring));
     this.reset();
   }
 
@@ -158,7 +158,7 @@ class Alarm {
 
   #check(): void {
     this.#signal?.throwIfAborted();
-    if (this.#isClosed) throw new ServiceUnavailableError("the namespace is closed");
+    if (this.#context.closed.aborted) throw new ServiceUnavailableError("the namespace is closed");
   }
 
   readonly #ring = (): void => {
@@ -166,14 +166,8 @@ class Alarm {
     this.#wake?.();
   };
 
-  readonly #close = (): void => {
-    this.#isClosed = true;
-    this.#ring();
-  };
-
   close(): void {
     this.#endWatch?.();
-    this.#endWait();
-    this.#context.watches.delete(this.#close);
+    for (const end of this.#ends) end();
   }
 }
