@@ -16,7 +16,6 @@ import {
   VECTOR_OPTIONS,
   withoutNulls,
 } from "./handle/handleOptions.js";
-import { setInspection } from "./handle/inspection.js";
 import { explainOtherNames, TABLE_CALLS } from "./handle/otherNames.js";
 import type {
   AnyRow,
@@ -30,6 +29,7 @@ import type {
 import { type Scan, type ScanOptions, scanOf } from "./handle/scan.js";
 import { TableQuery } from "./handle/tableQuery.js";
 import { formatIdentifier, parseIdentifier } from "./ident.js";
+import { setInspection } from "./inspection.js";
 import type * as branches from "./namespace/branches.js";
 import type * as indexes from "./namespace/indexes.js";
 import type * as jobs from "./namespace/jobs.js";
@@ -277,7 +277,8 @@ export class TableHandle<Row extends object = AnyRow> {
     const excluded = ["groupBy", "values", "having"];
     const query = checkedOptions<typeof options & object>("distinct", options, "aggregateTable", excluded);
     const groupBy = typeof columns === "string" ? [columns] : columns;
-    return scanOf(() => this.#namespace.aggregateTable({ ...query, groupBy, values: {}, ...this.#read() }));
+    const grouped = { groupBy, ...query };
+    return scanOf(() => this.#namespace.aggregateTable({ ...grouped, values: {}, ...this.#read() }), grouped);
   }
 
   /**

@@ -20,6 +20,7 @@ const ARROWS: Record<string, readonly string[]> = {
   async: ["platform", "memory"],
   ident: ["errors"],
   nearestName: [],
+  inspection: [],
   optionMembers: ["errors", "nearestName"],
   namespace: ["memory"],
   operationTable: ["namespace"],
@@ -44,13 +45,13 @@ const ARROWS: Record<string, readonly string[]> = {
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   jobs: ["platform", "errors", "typedErrors", "async", "ident", "namespace", "bytes", "io", "table"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes", "optionMembers", "operationTable"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog", "jobs", "typedErrors", "indexes", "inspection", "optionMembers", "operationTable"],
   engine: ["namespace", "operationTable", "operations"],
-  handle: ["errors", "optionMembers", "namespace", "operationTable", "requestMembers"],
+  handle: ["errors", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers"],
   // biome-ignore format: one row, one line
-  TableHandle: ["errors", "typedErrors", "ident", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
+  TableHandle: ["errors", "typedErrors", "ident", "inspection", "optionMembers", "namespace", "handle", "DirectoryNamespace"],
   // biome-ignore format: one row, one line
-  DirectoryNamespace: ["errors", "async", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "io", "operations", "engine", "handle", "TableHandle"],
+  DirectoryNamespace: ["errors", "async", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "io", "operations", "engine", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file", "indexes"],
   rest: [
     "errors",

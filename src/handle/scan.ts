@@ -1,8 +1,8 @@
 /** Results of handles, which run their query when the rows are read. */
 
 import type { RecordBatch, Schema } from "apache-arrow";
+import { setInspection, shownQuery } from "../inspection.js";
 import type * as queries from "../namespace/queries.js";
-import { setInspection, shownQuery } from "./inspection.js";
 import type { AnyRow, Selectable, SortColumns } from "./rowTypes.js";
 
 /** Members of a query request that are options of scans. */

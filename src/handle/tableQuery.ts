@@ -2,11 +2,11 @@
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { InvalidInputError } from "../errors.js";
+import { setInspection, shownQuery } from "../inspection.js";
 import type * as queries from "../namespace/queries.js";
 import type { FullTextQuery, StructuredTextQuery } from "../namespace/textQueries.js";
 import { isObject, shortly } from "../optionMembers.js";
 import { checkedOptions, VECTOR_OPTIONS, type VectorOptions } from "./handleOptions.js";
-import { setInspection, shownQuery } from "./inspection.js";
 import type {
   AnyRow,
   ColumnPath,

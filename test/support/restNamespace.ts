@@ -11,7 +11,7 @@ import type { TableHandleOptions } from "../../src/handle/handleOptions.js";
 import type { DirectoryNamespaceOptions } from "../../src/namespace/options.js";
 import type { QueryResult } from "../../src/namespace/queries.js";
 import type { RowsInput } from "../../src/namespace/rows.js";
-import { rowForms } from "../../src/operations/rows/resultForms.js";
+import { resultOfBatches } from "../../src/operations/rows/resultForms.js";
 import type { Route } from "../../src/rest/wire/route.js";
 import { ROUTES } from "../../src/rest/wire/routes.js";
 import { TableHandle } from "../../src/TableHandle.js";
@@ -259,7 +259,7 @@ function queryResult(bytes: Uint8Array): QueryResult {
   const each = async function* () {
     yield* batches;
   };
-  return { schema, [Symbol.asyncIterator]: each, ...rowForms(schema, each) };
+  return resultOfBatches(schema, each);
 }
 
 const problem = z.strictObject({

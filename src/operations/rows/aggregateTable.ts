@@ -25,7 +25,7 @@ import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
-import { removedError, rowForms } from "./resultForms.js";
+import { removedError, resultOfBatches } from "./resultForms.js";
 
 export const aggregateTable: OperationBody<"aggregateTable"> = async (context, request, access) => {
   const { signal, memory } = request;
@@ -76,11 +76,7 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
       throw operationError(await removedError(snapshot, request, error), "aggregateTable", signal);
     }
   }
-  return {
-    schema: plan.schema,
-    [Symbol.asyncIterator]: () => batches(context.streams.open()),
-    ...rowForms(plan.schema, () => batches(context.streams.open())),
-  };
+  return resultOfBatches(plan.schema, () => batches(context.streams.open()));
 };
 
 function readKeys(groupBy: unknown): readonly ExpressionInput[] {

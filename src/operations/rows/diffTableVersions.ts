@@ -3,7 +3,7 @@
 import { Field, type RecordBatch, Schema, Struct, Utf8 } from "apache-arrow";
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
-import type { RowForms } from "../../namespace/queries.js";
+import type { QueryResult } from "../../namespace/queries.js";
 import type { DiffTableVersionsRequest, RowDifference } from "../../namespace/versions.js";
 import { type ComparedColumns, pairColumns } from "../../query/compare/comparedColumns.js";
 import { CHANGE, type Comparison, type RowChanges, rowChanges } from "../../query/compare/rowChanges.js";
@@ -18,7 +18,7 @@ import { optionalVersion, requireVersion } from "../request.js";
 import { keyNames, requireKey } from "../rowKey.js";
 import { requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
-import { removedError, rowForms } from "./resultForms.js";
+import { removedError, resultOfBatches } from "./resultForms.js";
 
 const SPILL_REMEDY = "compare versions with fewer differences";
 
@@ -44,15 +44,11 @@ export const diffTableVersions: OperationBody<"diffTableVersions"> = async (cont
       throw operationError(reason, "diffTableVersions", signal);
     }
   }
-  const streamed = () => batches(context.streams.open());
+  const result: QueryResult = resultOfBatches(schema, (isKept) =>
+    batches(isKept ? KEPT : context.streams.open()),
+  );
   // The schema makes the rows differences.
-  return {
-    schema,
-    [Symbol.asyncIterator]: streamed,
-    ...(rowForms(schema, (isKept) =>
-      isKept ? batches(KEPT) : streamed(),
-    ) as unknown as RowForms<RowDifference>),
-  };
+  return result as unknown as QueryResult<RowDifference>;
 };
 
 interface PlannedDiff {

@@ -6,7 +6,7 @@ import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
 import { planQuery } from "./plannedQuery.js";
-import { removedError, rowForms } from "./resultForms.js";
+import { removedError, resultOfBatches } from "./resultForms.js";
 
 export const queryTable: OperationBody<"queryTable"> = async (context, request, access) => {
   const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
@@ -17,9 +17,5 @@ export const queryTable: OperationBody<"queryTable"> = async (context, request, 
       throw operationError(await removedError(snapshot, request, error), "queryTable", request.signal);
     }
   }
-  return {
-    schema: plan.projection.schema,
-    [Symbol.asyncIterator]: () => batches(context.streams.open()),
-    ...rowForms(plan.projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open())),
-  };
+  return resultOfBatches(plan.projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open()));
 };

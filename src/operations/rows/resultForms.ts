@@ -7,7 +7,8 @@ import type { ValueForms } from "../../arrow/objects/valueForms.js";
 import { lazyModule } from "../../async/lazy.js";
 import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import type { RowForms } from "../../namespace/queries.js";
+import { setInspection } from "../../inspection.js";
+import type { QueryResult, RowForms } from "../../namespace/queries.js";
 import type { TableRequest } from "../../namespace/request.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
@@ -37,10 +38,25 @@ export async function removedError(
 }
 
 /**
- * Returns the forms of a query's rows.
+ * Returns the result of a query.
  * @param batches runs the query; `isKept` is true if all rows will be in memory together
  */
-export function rowForms(
+export function resultOfBatches(
+  schema: Schema,
+  batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
+): QueryResult {
+  const result = {
+    schema,
+    [Symbol.asyncIterator]: () => batches(false),
+    ...rowForms(schema, batches),
+  };
+  const columns = () => schema.fields.map(({ name, type }) => `${name}: ${type}`);
+  setInspection(result, () => ["QueryResult", { columns: columns() }]);
+  return result;
+}
+
+/** Returns the forms of a query's rows. */
+function rowForms(
   schema: Schema,
   batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
 ): RowForms {

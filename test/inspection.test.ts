@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { col, DirectoryNamespace } from "tiltyard";
 import { beforeEach, expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { makeTempDir } from "./support/tempDir.js";
 
 const SECRETS = {
   identity: { apiKey: "secret" },
@@ -44,6 +44,18 @@ it("queries and scans show what they ask for, without values of parameters and l
   expect(inspect(scan)).toMatch(/^Scan \{ filter: '.*id.*7.*', orderBy: '-id' \}$/);
   expect(inspect(table.search({ text: "oak" }))).toBe("Scan { text: 'oak' }");
   expect(inspect(table.scan())).toBe("Scan");
+  expect(inspect(table.distinct("id"))).toBe("Scan { groupBy: [ 'id' ] }");
+});
+
+it("a result shows its columns", async () => {
+  const t = ns.table("t");
+  await t.create([{ id: 1, name: "ash" }]);
+  const shown = "QueryResult { columns: [ 'id: Float64', 'name: Utf8' ] }";
+  expect(inspect(await ns.queryTable({ id: "t" }))).toBe(shown);
+  expect(inspect(await ns.aggregateTable({ id: "t", values: { n: "count(*)" } }))).toBe(
+    "QueryResult { columns: [ 'n: Int64' ] }",
+  );
+  expect(inspect(await ns.diffTableVersions({ id: "t", from: 1, on: "id" }))).toMatch(/^QueryResult \{/);
 });
 
 it("prototypes can be shown", () => {
