@@ -79,7 +79,7 @@ export async function writeCsv(
 }
 
 /** Floats that are not numbers of JSON are texts, which the reader takes. */
-const FORMS = { dates: "iso", bigints: "string", json: { nonFinite: "text" } } as const;
+const FORMS = { dates: "iso", bigints: "safe", json: { nonFinite: "text" } } as const;
 
 function recordsOf({ values, rowCount }: RowGroup): (string | null)[][] {
   const columns = values.map((column) => column.map(textOf));

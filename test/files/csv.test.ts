@@ -313,11 +313,11 @@ describe("written CSV", () => {
         d: new Date(0),
         b: Uint8Array.of(255),
         l: ["a", null],
-        s: { x: 1 },
+        s: { x: 1n, y: 2n ** 62n },
       },
     ];
     expect(await written(rows)).toBe(
-      'i,f,n,d,b,l,s\n4611686018427387904,-0,NaN,1970-01-01T00:00:00Z,/w==,"[""a"",null]","{""x"":1}"\n',
+      'i,f,n,d,b,l,s\n4611686018427387904,-0,NaN,1970-01-01T00:00:00Z,/w==,"[""a"",null]","{""x"":1,""y"":""4611686018427387904""}"\n',
     );
   });
 

@@ -86,7 +86,7 @@ function rowForms(
     },
     async print(options) {
       const { printRows } = await printing.get();
-      return printRows(schema, slices({ dates: "iso", bigints: "string" }), options);
+      return printRows(schema, slices({ dates: "iso", bigints: "bigint" }), options);
     },
     toIPC: async () => (await ipcOutput.get()).ipcBytes(schema, batches(false)),
     toIPCStream() {

@@ -23,6 +23,11 @@ describe("a printed table", () => {
     expect(text).toMatch(/\n2 rows$/);
     expect(new Set(text.split("\n").slice(0, -1).map(widthOf)).size).toBe(1);
   });
+  it("has 64-bit integers without quotes, in structs and lists too", async () => {
+    await ns.createTable({ id: "t" }, [{ big: 2n ** 62n, in: { n: 5n }, list: [1n, 2n ** 62n] }]);
+    const text = await ns.table("t").scan().print(silent);
+    expect(text).toMatch(/│ 4611686018427387904 │ \{n: 5\} +│ \[1, 4611686018427387904\] │/);
+  });
   it("is written to the console and returned, with at most the limit of rows", async () => {
     await ns.createTable(
       { id: "t" },
