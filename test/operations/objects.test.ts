@@ -119,6 +119,30 @@ describe("no rows", () => {
   });
 });
 
+async function* streamed(): AsyncGenerator<RowObject> {
+  yield {};
+  yield {};
+}
+
+describe("rows without members", () => {
+  it.for([
+    ["an array", [{}, {}]],
+    ["a stream", streamed()],
+  ] as const)("are rows of nulls in an existing table, from %s", async ([_, rows], { root, ns }) => {
+    await ns.createTable({ id: ["t"] }, [{ s: { x: 1 }, a: 1 }]);
+    expect(await ns.insertIntoTable({ id: ["t"] }, rows)).toMatchObject({ numInsertedRows: 2 });
+    const none = { s: null, a: null };
+    expect(await ns.table("t").scan().toArray()).toEqual([{ s: { x: 1 }, a: 1 }, none, none]);
+    const theirs = arrow.tableFromIPC(await reference.readTable(root, "t"));
+    expect(theirs.numRows).toBe(3);
+  });
+  it("are refused if a column must not be null", async ({ ns }) => {
+    const schema = new arrow.Schema([new arrow.Field("a", new arrow.Int32(), false)]);
+    await ns.createTable({ id: ["t"], schema }, [{ a: 1 }]);
+    await expect(ns.insertIntoTable({ id: ["t"] }, [{}])).rejects.toThrow(/column a/);
+  });
+});
+
 describe("rows are fitted", () => {
   const entries = new arrow.Struct<{ key: arrow.Utf8; value: arrow.Int32 }>([
     new arrow.Field("key", new arrow.Utf8(), false),

@@ -1,6 +1,6 @@
 /** Converts plain objects to batches of columns. */
 
-import { type DataType, type Field, Schema } from "apache-arrow";
+import { type DataType, type Field, Schema, Type } from "apache-arrow";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Column } from "../columns/column.js";
@@ -233,7 +233,7 @@ function requireRow(row: unknown, index: number): object {
   throw new InvalidInputError(`row ${index}: ${describeValue(row)} where an object is wanted`);
 }
 
-/** Returns the columns of a table that rows name. */
+/** Returns the columns of a table that rows name; if they name none, a column that can be null. */
 async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> {
   const columnNames = new Set(schema.fields.map(({ name }) => name));
   const named = new Set<string>();
@@ -243,7 +243,15 @@ async function namedBy(rows: Iterable<object>, schema: Schema): Promise<Schema> 
     checkMembers(row, columnNames, index++, null);
     for (const name of Object.keys(row)) named.add(name);
   }
-  return new Schema(schema.fields.filter(({ name }) => named.has(name)));
+  const fields = schema.fields.filter(({ name }) => named.has(name));
+  return new Schema(fields.length > 0 ? fields : nullColumnOf(schema));
+}
+
+/** Returns the field that rows without members get: files of version 2.0 store no null structs. */
+function nullColumnOf({ fields }: Schema): Field[] {
+  const nullable = fields.filter((field) => field.nullable);
+  const field = nullable.find(({ type }) => type.typeId !== Type.Struct) ?? nullable[0] ?? fields[0];
+  return field === undefined ? [] : [field];
 }
 
 function checkMembers(
