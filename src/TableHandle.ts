@@ -781,9 +781,7 @@ export class TableHandle<Row extends object = AnyRow> {
   #schemaOf(data: unknown): Pick<tables.CreateTableRequest, "schema"> {
     const { schema } = this.#options;
     const first: unknown = Array.isArray(data) ? data[0] : data;
-    const isArrow =
-      ArrayBuffer.isView(first) || (isObject(first) && "schema" in first && isObject(first.schema));
-    return schema === undefined || isArrow ? {} : { schema };
+    return schema === undefined || ArrayBuffer.isView(first) || isArrow(first) ? {} : { schema };
   }
 
   #read() {
@@ -871,6 +869,14 @@ export class TableHandle<Row extends object = AnyRow> {
     return source;
   }
 }
+
+/** True for tables and batches of Arrow. A row may have a column that is called `schema`. */
+const isArrow = (value: unknown): boolean =>
+  isObject(value) &&
+  "schema" in value &&
+  isObject(value.schema) &&
+  Array.isArray((value.schema as { fields?: unknown }).fields) &&
+  ("batches" in value || "data" in value);
 
 const isVector = (value: unknown): boolean => Array.isArray(value) || ArrayBuffer.isView(value);
 

@@ -17,8 +17,8 @@ import type { ScanOptions } from "./scan.js";
 export interface TableHandleOptions extends Pick<RequestBase, "identity" | "principal" | "context"> {
   /**
    * Columns of the table, made with `defineTable`. They give the type of the handle's rows, and the schema of
-   * rows that are plain objects in `create` and in inserts into a declared table. An existing table is not
-   * compared with them.
+   * plain objects in `create` and `insert`. Only an insert of objects compares them with an existing table:
+   * it fails if a type differs.
    */
   readonly schema?: TableDefinition<object> | undefined;
   /** Name of the branch. Default: main. */

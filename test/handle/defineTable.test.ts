@@ -157,6 +157,13 @@ describe("a definition of a table", () => {
     expect((await table.schema()).names).toEqual(["id", "tags", "vector", "note", "place", "placed"]);
   });
 
+  it("types rows that have a column called schema", async () => {
+    const table = ns.table("s", { schema: defineTable({ schema: struct({ n: int64() }) }) });
+    await table.create([{ schema: { n: 1 } }]);
+    await table.insert([{ schema: { n: 2 } }]);
+    expect(await table.scan().toArray()).toEqual([{ schema: { n: 1n } }, { schema: { n: 2n } }]);
+  });
+
   it("leaves Arrow data its own schema", async () => {
     const table = ns.table("arrow", { schema: ORDERS });
     await table.create(tableFromArrays({ other: [1, 2] }));
