@@ -93,8 +93,8 @@ export async function openInput(
   types: ObjectTypes = {},
 ): Promise<ArrowInput> {
   signal?.throwIfAborted();
-  const source = new Source(signal);
   if (isFittable(data)) return openInput(data[FIT_ROWS](types), signal, bounds);
+  const source = new Source(signal);
   try {
     const rows = await openRows(data, source, bounds, types);
     if ("isObjects" in rows) {

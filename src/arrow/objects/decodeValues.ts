@@ -31,6 +31,7 @@ import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { itemsWithin } from "../columns/columnBytes.js";
 import { readIndices } from "../columns/dictionaries.js";
 import { isSet, validityFrom } from "../columns/validity.js";
+import { isText } from "../types/logicalTypes.js";
 import { formatDecimal } from "./decimalText.js";
 import { datesOf, longsOf, timesOf, type ValueForms } from "./valueForms.js";
 
@@ -151,10 +152,8 @@ function fixedValues(column: FixedColumn, type: DataType, forms: ValueForms): un
 
 function floatsOf(column: FixedColumn, type: DataType, { json }: ValueForms): unknown[] {
   const numbers = numbersOf(column, type) as ArrayLike<number>;
-  const floats =
-    column.byteWidth === 2
-      ? Array.from(numbers, decodeHalfFloat)
-      : Array.from<number, unknown>(numbers, (value) => value);
+  const floats: unknown[] =
+    column.byteWidth === 2 ? Array.from(numbers, decodeHalfFloat) : Array.from(numbers);
   if (json === undefined) return floats;
   return floats.map((value) =>
     Number.isFinite(value) ? value : json.nonFinite === "text" ? `${value}` : null,
@@ -201,8 +200,6 @@ function variableValues(
   }
   return values;
 }
-
-const isText = ({ typeId }: DataType): boolean => typeId === Type.Utf8 || typeId === Type.LargeUtf8;
 
 /** Returns a copy of bytes, or their text in JSON. */
 const binaryForm = (bytes: Uint8Array, { json }: ValueForms): unknown =>

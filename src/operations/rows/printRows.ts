@@ -93,19 +93,17 @@ function shownColumn(name: string, type: string, rows: readonly Row[]): ShownCol
 
 /** Narrows the widest columns, and leaves out columns in the middle if that is not enough. */
 function fitted(all: readonly ShownColumn[], maxWidth: number): readonly ShownColumn[] {
-  let columns = all.map((column) => ({ ...column }));
+  const columns = all.map((column) => ({ ...column }));
   const least = () => columns.reduce((sum, { width }) => sum + Math.min(width, MIN_COLUMN) + 3, 1);
-  const omitted: ShownColumn = { name: "…", type: "", cells: [], isNumber: false, width: 1 };
-  const rowCount = all[0]?.cells.length ?? 0;
-  const gap = { ...omitted, cells: new Array<string>(rowCount).fill("…") };
-  if (least() > maxWidth) {
-    columns.splice(Math.ceil(columns.length / 2), columns.length > 2 ? 1 : 0, gap);
+  const cells = new Array<string>(all[0]?.cells.length ?? 0).fill("…");
+  const gap: ShownColumn = { name: "…", type: "", cells, isNumber: false, width: 1 };
+  if (least() > maxWidth && columns.length > 2) {
+    columns.splice(Math.ceil(columns.length / 2), 1, gap);
     while (least() > maxWidth && columns.length > 3) {
       const middle = columns.findIndex(({ type }) => type === "");
       columns.splice(middle > columns.length - 1 - middle ? middle - 1 : middle + 1, 1);
     }
   }
-  if (columns.length === all.length + 1) columns = columns.filter(({ type }) => type !== "");
   for (;;) {
     const total = columns.reduce((sum, { width }) => sum + width + 3, 1);
     const widest = columns.reduce((best, column) => (column.width > best.width ? column : best), gap);
