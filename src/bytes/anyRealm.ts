@@ -10,6 +10,9 @@ export const tagOf = (value: unknown): string =>
 export const isUint8Array = (value: unknown): value is Uint8Array =>
   ArrayBuffer.isView(value) && tagOf(value) === "Uint8Array";
 
+/** True for a Blob, and for a File, which is one. */
+export const isWebBlob = (value: unknown): value is Blob => ["Blob", "File"].includes(tagOf(value));
+
 export function isDate(value: unknown): value is Date {
   if (tagOf(value) !== "Date") return false;
   try {

@@ -2,7 +2,7 @@
 
 import { untilAborted } from "../async/abort.js";
 import { yieldToEventLoop } from "../async/eventLoop.js";
-import { tagOf } from "../bytes/anyRealm.js";
+import { isWebBlob, tagOf } from "../bytes/anyRealm.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { openLocalFile } from "../io/localFiles.js";
 import { pathOfFileUrl } from "../io/names/fileUrls.js";
@@ -140,10 +140,7 @@ async function nextOf(iterator: AnyIterator, name: string, signal: AbortSignal |
 
 function iteratorOf(source: unknown, name: string): AnyIterator {
   if (isObject(source) || Array.isArray(source)) {
-    const { stream } = source as { readonly stream?: unknown };
-    if (tagOf(source) === "Blob" && typeof stream === "function") {
-      return iteratorOf((source as Blob).stream(), name);
-    }
+    if (isWebBlob(source) && typeof source.stream === "function") return iteratorOf(source.stream(), name);
     const { locked } = source as { readonly locked?: unknown };
     if (locked === true) throw new InvalidInputError(`${name}: another reader has locked the stream`);
     const open =

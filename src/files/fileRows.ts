@@ -7,7 +7,7 @@ import { FIT_ROWS, type FittableRows } from "../arrow/exchange/fittableRows.js";
 import type { ObjectTypes } from "../arrow/objects/objectBatches.js";
 import { adoptSchema, type ForeignSchema } from "../arrow/types/foreignTypes.js";
 import { layoutOf } from "../arrow/types/layouts.js";
-import { tagOf } from "../bytes/anyRealm.js";
+import { isWebBlob, tagOf } from "../bytes/anyRealm.js";
 import { InvalidInputError } from "../errors.js";
 import { shortly } from "../optionMembers.js";
 import { bytesInMemory } from "./byteSource.js";
@@ -45,7 +45,7 @@ export function fileRows(
 ): FileRows {
   const schema = options.schema === undefined ? undefined : requireSchema(options.schema, name);
   const isStream = typeof source === "object" && bytesInMemory(source) === null;
-  const canRepeat = !isStream || ["URL", "Blob", "File"].includes(tagOf(source)) || Array.isArray(source);
+  const canRepeat = !isStream || tagOf(source) === "URL" || isWebBlob(source) || Array.isArray(source);
   let isUsed = false;
   const open = (types: ObjectTypes): AsyncIterator<RecordBatch> => {
     if (isUsed && !canRepeat) throw new InvalidInputError(`${name}: a stream can be read only once`);

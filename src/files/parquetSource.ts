@@ -1,6 +1,7 @@
 /** Opens a Parquet file, whose end is read first: by ranges of a path, or in memory. */
 
 import type { AsyncBuffer } from "hyparquet";
+import { isWebBlob } from "../bytes/anyRealm.js";
 import { concatBytes } from "../bytes/concat.js";
 import { InvalidInputError } from "../errors.js";
 import { openLocalFile } from "../io/localFiles.js";
@@ -28,7 +29,7 @@ export async function openRanges(
     const file = await openPath(path, name);
     if (file !== null) return file;
   }
-  if (source instanceof Blob) {
+  if (isWebBlob(source)) {
     const slice = (start: number, end?: number) => source.slice(start, end).arrayBuffer();
     return { byteLength: source.size, slice, close: async () => undefined };
   }

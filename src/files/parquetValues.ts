@@ -5,6 +5,7 @@ import type { FileMetaData, SchemaElement, SchemaTree } from "hyparquet";
 import type { Column } from "../arrow/columns/column.js";
 import { formatDecimal } from "../arrow/objects/decimalText.js";
 import { decodeValues } from "../arrow/objects/decodeValues.js";
+import { isUint8Array } from "../bytes/anyRealm.js";
 import { decodeHalfFloat } from "../bytes/halfFloat.js";
 import { UnsupportedError } from "../errors.js";
 import { isList, isMap, itemOf } from "./parquetTypes.js";
@@ -132,7 +133,7 @@ function leafReader(element: SchemaElement, type: arrow.DataType): Convert | nul
     case arrow.Type.Decimal: {
       const { scale = 0 } = element;
       return orNull((value) =>
-        formatDecimal(value instanceof Uint8Array ? signedOf(value) : BigInt(value as number), scale),
+        formatDecimal(isUint8Array(value) ? signedOf(value) : BigInt(value as number), scale),
       );
     }
     default:

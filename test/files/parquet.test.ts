@@ -84,7 +84,13 @@ describe("a file of DuckDB", () => {
     const path = join(directory, "small.parquet");
     await duckdb.rows(`COPY (SELECT i FROM range(10) t(i)) TO ${quoted(path)} (FORMAT parquet)`);
     const bytes = new Uint8Array(await readFile(path));
-    for (const source of [bytes, new Blob([bytes]), Readable.from([bytes]), new Response(bytes).body]) {
+    for (const source of [
+      bytes,
+      new Blob([bytes]),
+      new File([bytes], "rows.parquet"),
+      Readable.from([bytes]),
+      new Response(bytes).body,
+    ]) {
       const [batch] = await batchesOf(readParquet(source as Uint8Array));
       expect(batch.numRows).toBe(10);
     }

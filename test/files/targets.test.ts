@@ -18,7 +18,7 @@ const countOf = async (rows: ReturnType<typeof readCsv>): Promise<number> =>
   (await batchesOf(rows)).reduce((sum, { numRows }) => sum + numRows, 0);
 
 describe("a source", () => {
-  it("may be a path, a URL, bytes, a Blob or a stream", async ({ root }) => {
+  it("may be a path, a URL, bytes, a Blob, a File or a stream", async ({ root }) => {
     const path = join(root, "rows.csv");
     await writeFile(path, TEXT);
     const sources = [
@@ -27,6 +27,7 @@ describe("a source", () => {
       bytesOfText(TEXT),
       bytesOfText(TEXT).buffer as ArrayBuffer,
       new Blob([TEXT]),
+      new File([TEXT], "rows.csv"),
       new Blob([TEXT]).stream() as ReadableStream<Uint8Array>,
       new Response(TEXT).body as ReadableStream<Uint8Array>,
       createReadStream(path),
