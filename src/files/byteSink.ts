@@ -117,7 +117,8 @@ function webSink(
         await writer.write(bytes);
       }),
     close: () => run(() => writer.close()),
-    abort: (reason) => writer.abort(reason),
+    // A stream that is busy with a write finishes it before it aborts.
+    abort: (reason) => untilAborted(writer.abort(reason), signal),
   };
 }
 

@@ -145,6 +145,18 @@ describe("a target", () => {
     expect(await readdir(root)).toEqual(["rows.jsonl"]);
   });
 
+  it("that takes no bytes is given up when the signal aborts", async () => {
+    const controller = new AbortController();
+    const stuck = new WritableStream({
+      write() {
+        controller.abort(new Error("enough"));
+        return new Promise(() => undefined);
+      },
+    });
+    const writing = writeCsv(ROWS, stuck, { signal: controller.signal });
+    expect(await rejection(writing)).toMatchObject({ message: "enough" });
+  });
+
   it("that is a symbolic link changes the file that it names", async ({ root }) => {
     await mkdir(join(root, "data"));
     const path = join(root, "data", "rows.csv");
