@@ -3,6 +3,7 @@
 import * as arrow from "apache-arrow";
 import type { DecodedArray, SchemaTree } from "hyparquet";
 import type { Column } from "../arrow/columns/column.js";
+import { numbersColumn } from "../arrow/columns/numbersColumn.js";
 import { decodeValues } from "../arrow/objects/decodeValues.js";
 import { encodeValues } from "../arrow/objects/encodeValues.js";
 import type { ValuePlace } from "../arrow/objects/faults.js";
@@ -31,7 +32,7 @@ export class ParquetColumn {
   encode(all: DecodedArray, start: number, count: number, firstRow: number): Column {
     const origin: ValuePlace = { path: this.#target.name, rowOf: (index) => firstRow + start + index };
     const piece = all.slice(start, start + count);
-    const column = this.#read === null ? numbersColumn(piece, this.#stored.type) : null;
+    const column = this.#read === null ? columnOfNumbers(piece, this.#stored.type) : null;
     const stored =
       column ?? encodeValues(Array.from(piece, this.#read ?? ((value) => value)), this.#stored, origin);
     const hasNulls = stored.validity !== null || stored.kind === "null";
@@ -50,11 +51,9 @@ const NUMBERS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
 ]);
 
 /** Returns a column over numbers without nulls; null for other values. */
-function numbersColumn(values: DecodedArray, type: arrow.DataType): Column | null {
+function columnOfNumbers(values: DecodedArray, type: arrow.DataType): Column | null {
   if (!ArrayBuffer.isView(values) || values.constructor !== NUMBERS.get(`${type}`)) return null;
-  const { BYTES_PER_ELEMENT: byteWidth, length } = values;
-  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-  return { kind: "fixed", length, validity: null, byteWidth, values: bytes };
+  return numbersColumn(values);
 }
 
 /** True for equal types, and for timestamps of one unit, which differ by their zone only. */
