@@ -1,4 +1,4 @@
-/** Checks options of readers and writers. */
+/** Checks options of readers and writers, and names of columns. */
 
 import { InvalidInputError } from "../errors.js";
 import { shortly } from "../optionMembers.js";
@@ -22,4 +22,14 @@ export function choiceOption<Value>(name: string, value: unknown, choices: reado
   if (choices.includes(value as Value)) return value as Value;
   const listed = choices.map((each) => JSON.stringify(each)).join(", ");
   throw new InvalidInputError(`${name}: must be one of ${listed}, not ${shortly(value)}`);
+}
+
+/** Returns the first name that occurs twice; undefined if there is none. Files may have millions of names. */
+export function firstRepeated(names: readonly string[]): string | undefined {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
+  return undefined;
 }

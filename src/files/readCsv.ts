@@ -12,7 +12,7 @@ import { type CsvFormat, csvFormat } from "./csvOptions.js";
 import { type CsvRecord, CsvRecords } from "./csvRecords.js";
 import { textParser } from "./csvTexts.js";
 import { CsvTypeInference } from "./csvTypes.js";
-import { positiveOption } from "./fileOptions.js";
+import { firstRepeated, positiveOption } from "./fileOptions.js";
 import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
 import { MAX_RECORD_LENGTH } from "./textLines.js";
 
@@ -106,7 +106,7 @@ function checkNames(names: readonly string[], where: string): void {
   if (unnamed >= 0) {
     throw new InvalidInputError(`${NAME}: ${where}: column ${unnamed + 1} has no name; pass header: [names]`);
   }
-  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  const repeated = firstRepeated(names);
   if (repeated !== undefined)
     throw new InvalidInputError(`${NAME}: ${where}: two columns are named ${repeated}`);
 }

@@ -20,7 +20,7 @@ import { decodeBase64 } from "../bytes/base64.js";
 import { InvalidInputError, messageOf, NamespaceError, TableSchemaValidationError } from "../errors.js";
 import { checkOptionMembers } from "../optionMembers.js";
 import type { FileSource } from "./byteSource.js";
-import { positiveOption } from "./fileOptions.js";
+import { firstRepeated, positiveOption } from "./fileOptions.js";
 import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
 import { compressors } from "./parquetCodecs.js";
 import { ParquetColumn } from "./parquetColumn.js";
@@ -107,7 +107,7 @@ async function openParquet(file: RangeFile, columns: readonly string[] | undefin
       `${NAME}.columns: the file has no column ${unknown}, only ${names.join(", ")}`,
     );
   }
-  const repeated = names.find((name, index) => names.indexOf(name) < index);
+  const repeated = firstRepeated(names);
   if (repeated !== undefined) throw new InvalidInputError(`${NAME}: two columns are named ${repeated}`);
   const nodes = columns === undefined ? all : columns.map((name) => all[names.indexOf(name)]);
   const fields = nodes.map(arrowFieldOf);

@@ -254,6 +254,14 @@ describe("a hostile file", () => {
     );
   });
 
+  it("with half a million columns is refused at once for a name that it repeats", async () => {
+    const names = Array.from({ length: 500_000 }, (_, index) => `c${index}`);
+    const started = performance.now();
+    const error = await rejection(drain(readCsv(bytesOfText(`${names},c499999\n`))));
+    expect((error as Error).message).toBe("readCsv: line 1: two columns are named c499999");
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+
   it("gives a typed error for bytes that are not UTF-8", async () => {
     const bytes = new Uint8Array([...bytesOfText("a\n1\n"), 0xff, 0x0a]);
     const error = await rejection(drain(readCsv(bytes)));
