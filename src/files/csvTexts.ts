@@ -70,9 +70,14 @@ function parserOf(type: DataType): (text: string) => unknown {
 }
 
 /** True for a text that a float64 takes. */
-export const isFloatText = (text: string): boolean => NUMBER.test(text) || NON_FINITE.has(text.toLowerCase());
+export const isFloatText = (text: string): boolean =>
+  typeof numberOf(text) === "number" || NON_FINITE.has(text.toLowerCase());
 
-const numberOf = (text: string): unknown => (NUMBER.test(text) ? Number(text) : text);
+/** Returns the number of a text; the text if it is not a number, or one beyond float64 such as 1e400. */
+function numberOf(text: string): number | string {
+  const number = NUMBER.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(number) ? number : text;
+}
 
 function jsonOf(text: string): unknown {
   try {

@@ -48,7 +48,7 @@ async function* batchesOf(
 ): AsyncGenerator<RecordBatch> {
   const groups = groupsOf(lines);
   try {
-    const source = { first: [], next: () => groups.next(), all: null, isGroups: true };
+    const source = { first: [], next: () => groups.next(), all: null, isGroups: true, isFromJson: true };
     const { schema, batches } = await openObjects(source, types);
     let isEmpty = true;
     for await (const { columns, rowCount } of batches) {

@@ -5,6 +5,7 @@
  * The caller is identified before anything of the request is processed, unless only the body can identify it.
  */
 
+import { markFromJson } from "../arrow/exchange/jsonGroups.js";
 import { lazyModule } from "../async/lazy.js";
 import { Limit } from "../async/parallel.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
@@ -269,12 +270,14 @@ function rowsOf(
   const mediaType = mediaTypeOf(request);
   const isLines = LINE_TYPES.includes(mediaType);
   if (!isLines && mediaType !== JSON_TYPE) return pieces;
-  return readJsonRows(pieces, {
-    isLines,
-    maxRowBytes: limits.maxJsonBytes,
-    maxMembers: limits.maxColumns,
-    memory,
-  });
+  return markFromJson(
+    readJsonRows(pieces, {
+      isLines,
+      maxRowBytes: limits.maxJsonBytes,
+      maxMembers: limits.maxColumns,
+      memory,
+    }),
+  );
 }
 
 function answer(

@@ -262,6 +262,14 @@ describe("a hostile file", () => {
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 
+  it("with a number beyond float64 is refused, or has texts", async () => {
+    const schema = new arrow.Schema([new arrow.Field("a", new arrow.Float64())]);
+    const error = await rejection(batchesOf("a\n1\n1e400\n", { schema }));
+    expect((error as Error).message).toMatch(/^row 1 \(line 3\), column a: the text "1e400" where/);
+    const { rows } = await read("a\n1\n1e400\n");
+    expect(rows).toEqual([["1"], ["1e400"]]);
+  });
+
   it("gives a typed error for bytes that are not UTF-8", async () => {
     const bytes = new Uint8Array([...bytesOfText("a\n1\n"), 0xff, 0x0a]);
     const error = await rejection(drain(readCsv(bytes)));

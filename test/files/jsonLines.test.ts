@@ -21,6 +21,11 @@ describe("a file of JSON lines", () => {
     ]);
   });
 
+  it("with a number beyond float64 is refused", async () => {
+    const error = await rejection(rowsOf('{"a":[1]}\n{"a":[2,1e400]}'));
+    expect((error as Error).message).toMatch(/^row 1, column a\[\]: the number is beyond the range of type/);
+  });
+
   it("may come in pieces of any length", async () => {
     const bytes = bytesOfText('{"a":"é😀"}\n\n{"a":"x"}\n');
     for (const length of [1, 2, 3, 5, 7]) {

@@ -233,6 +233,65 @@ describe("rows that do not fit", () => {
     expect(await ns.table("t").version()).toBe(1);
   });
 
+  it.for([
+    ["column x: the number is beyond the range of type Float64", '{"id":1,"x":1e400}'],
+    ["column x: the number is beyond the range of type Float64", '{"id":1,"x":-1E+400}'],
+    ["column x: the number is beyond the range of type Float64", `{"id":1,"x":${"9".repeat(400)}}`],
+    ["column list[].y: the number is beyond the range of type Float64", '{"id":1,"list":[{"y":1e400}]}'],
+    ["column vector[]: the number is beyond the range of type Float64", '{"id":1,"vector":[1,1e400]}'],
+    ["column half: the number is beyond the range of type Float16", '{"id":1,"half":1e400}'],
+    ["column id: Infinity where a value of type Int32 is wanted", '{"id":1e400}'],
+  ] as const)("a number beyond float64 is refused: %s (case %#)", async ([detail, row], { ns }) => {
+    const item = new arrow.Struct([new arrow.Field("y", new arrow.Float64(), true)]);
+    const vector = new arrow.FixedSizeList(2, new arrow.Field("item", new arrow.Float64(), true));
+    const wide = new arrow.Schema([
+      new arrow.Field("id", new arrow.Int32(), true),
+      new arrow.Field("x", new arrow.Float64(), true),
+      new arrow.Field("half", new arrow.Float16(), true),
+      new arrow.Field("list", new arrow.List(new arrow.Field("item", item, true)), true),
+      new arrow.Field("vector", vector, true),
+    ]);
+    await ns.createTable({ id: "t", schema: wide }, [{ id: 0, x: Number.POSITIVE_INFINITY }]);
+    const { refused, done } = callerOf(ns);
+    const expected = { status: 400, code: 20, detail: `row 1, ${detail}` };
+    expect(await refused("t/insert", `[{"id":5},${row}]`)).toEqual(expected);
+    expect(await refused("t/insert", `{"id":5}\n${row}`, { "content-type": LINES })).toEqual(expected);
+    expect(
+      await refused("t/merge_insert?on=id&when_not_matched_insert_all=true", `[{"id":5},${row}]`),
+    ).toMatchObject(expected);
+    expect(await ns.table("t").countRows()).toBe(1);
+    expect(await done("t/insert", [{ id: 2, x: "-Infinity", vector: [1, "Infinity"] }])).toMatchObject({
+      num_inserted_rows: 1,
+    });
+  });
+
+  it("numbers beyond float64 make no table", async ({ ns }) => {
+    const { refused } = callerOf(ns);
+    expect(await refused("t/create", '[{"price":1e400}]')).toMatchObject({
+      status: 400,
+      detail: expect.stringMatching(/^row 0, column price: the number is beyond the range of type Float64/),
+    });
+    expect(await refused("t/create", '[{"vector":[1,1e400]}]')).toMatchObject({
+      status: 400,
+      detail: expect.stringMatching(
+        /^row 0, column vector\[\]: the number is beyond the range of type Float32/,
+      ),
+    });
+    await expect(ns.table("t").exists()).resolves.toBe(false);
+  });
+
+  it.for([
+    ["t/update", '{"where":"true","values":{"x":1e400}}', /values\.x/],
+    ["t/update", '{"where":"true","values":{"vector":[1,1e400]}}', /values\.vector/],
+    ["t/query", '{"where":"x < $most","params":{"most":1e400}}', /params\.most/],
+    ["t/delete", '{"where":"x < $most","params":{"most":-1e400}}', /params\.most/],
+  ] as const)("%s refuses a number beyond float64: %s", async ([path, body, member], { ns }) => {
+    await ns.createTable({ id: "t" }, [{ x: 1, vector: [1, 2] }]);
+    const { status, detail } = await callerOf(ns).refused(path, body);
+    expect({ status, detail }).toEqual({ status: 400, detail: expect.stringMatching(member) });
+    expect(detail).toMatch(/has a number beyond the range of float64/);
+  });
+
   it("rows that name ever new columns are refused before they fill memory", async ({ ns }) => {
     const { refused } = callerOf(ns);
     const rows = Array.from({ length: 40 }, (_, row) =>

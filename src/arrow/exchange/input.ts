@@ -30,6 +30,7 @@ import { formatType } from "../types/type.js";
 import { columnFromDataInSteps, type DictionaryCache, type ForeignData } from "./data.js";
 import { FIT_ROWS, isFittable } from "./fittableRows.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
+import { isFromJson } from "./jsonGroups.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
 import { ViewBounds } from "./viewBounds.js";
 import { type PlainDictionaries, withoutViews } from "./views.js";
@@ -161,7 +162,13 @@ async function openRows(
   const isGroups = Array.isArray(first.value) && !Array.isArray(data);
   if (isRecord(first.value) || isGroups) {
     const all = Array.isArray(data) ? data : null;
-    const rows = { first: first.value, next: () => source.next(), all, isGroups };
+    const rows = {
+      first: first.value,
+      next: () => source.next(),
+      all,
+      isGroups,
+      isFromJson: isFromJson(data),
+    };
     return { isObjects: true, ...(await openObjects(rows, types)) };
   }
   throw new InvalidInputError(

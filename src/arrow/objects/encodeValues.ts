@@ -18,7 +18,8 @@
  *     Map                  Map, objects, and arrays of pairs
  *     Dictionary           values that the dictionary's value type accepts
  *
- * Null and undefined are null in all types. Rows that JSON.parse made are taken like any others.
+ * Null and undefined are null in all types. Rows that JSON.parse made are taken like any others, but for
+ * infinite numbers: a text such as 1e400 becomes one.
  */
 
 import type { Dictionary, Field } from "apache-arrow";
@@ -161,7 +162,7 @@ function sizedColumn(
   const { length } = values;
   const [item] = type.children as Field[];
   if (layout.kind === "fixedSizeList") {
-    const numbers = vectorItems(values, item.type, dimension);
+    const numbers = vectorItems(values, item.type, dimension, origin.isFromJson !== true);
     if (numbers !== null) {
       return { kind: "fixedSizeList", length, validity, dimension, items: numbersColumn(numbers) };
     }

@@ -11,6 +11,8 @@ export interface ValuePlace {
   readonly path: string;
   /** End of a message, after a semicolon: names the wanted types. */
   readonly hint?: string | undefined;
+  /** True for values that JSON.parse made: an infinite number among them was beyond float64 in the text. */
+  readonly isFromJson?: boolean | undefined;
   /** Returns the row, counted from 0, of the value at an index; null for a value of no row, as in updates. */
   rowOf(index: number): number | null;
   /** Returns the line of a text file that a row begins in; absent for other rows. */

@@ -8,7 +8,7 @@ import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
 import { floorDivide, parseDay, parseInstant, parseTimeOfDay } from "../types/times.js";
 import { unscaledOf } from "./decimalText.js";
-import { refuseValue, type TypedValues } from "./faults.js";
+import { refuseRow, refuseValue, type TypedValues } from "./faults.js";
 import { binaryOf, isNullish } from "./valueKinds.js";
 
 interface NumericType {
@@ -196,7 +196,7 @@ function floats(typed: TypedValues, byteWidth: number): Uint8Array {
     }
     floats[index] = isHalf ? encodeHalfFloat(value as number) : (value as number);
   }
-  if (byteWidth < 8) refuseOverflow(typed, floats, isHalf);
+  if (byteWidth < 8 || typed.origin.isFromJson === true) refuseOverflow(typed, floats, isHalf);
   return bytesOf(floats);
 }
 
@@ -207,12 +207,19 @@ function floatOfBigint(value: unknown): number | null {
   return Number.isFinite(float) && BigInt(float) === value ? float : null;
 }
 
-/** Refuses finite numbers that became infinite because the type has fewer bits. */
+/**
+ * Refuses finite numbers that became infinite because the type has fewer bits, and infinite ones that
+ * JSON.parse made.
+ */
 function refuseOverflow(typed: TypedValues, floats: ArrayLike<number>, isHalf: boolean): void {
   for (let index = 0; index < floats.length; index++) {
     const isInfinite = isHalf ? (floats[index] & 0x7fff) === 0x7c00 : Math.abs(floats[index]) === Infinity;
     const value = typed.values[index];
-    if (isInfinite && typeof value !== "string" && Number.isFinite(Number(value))) refuseValue(typed, index);
+    if (!isInfinite || typeof value === "string") continue;
+    if (Number.isFinite(Number(value))) refuseValue(typed, index);
+    if (typed.origin.isFromJson === true) {
+      refuseRow(typed.origin, index, `the number is beyond the range of type ${typed.type}`);
+    }
   }
 }
 

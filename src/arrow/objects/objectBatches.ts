@@ -42,6 +42,8 @@ interface RowSource {
   readonly all: readonly unknown[] | null;
   /** True if rows come in arrays. Each is in memory as a whole. */
   readonly isGroups: boolean;
+  /** True if JSON.parse made the rows. */
+  readonly isFromJson?: boolean;
 }
 
 export interface ObjectBatches {
@@ -65,7 +67,7 @@ export async function openObjects(source: RowSource, types: ObjectTypes): Promis
   if (schema.fields.length === 0) throw new InvalidInputError("the rows have no members: there is no column");
   const isKnown = types.schema !== undefined || all !== null || rows.isAtEnd;
   const guessed = isKnown ? null : { types: ofTable === null, rowCount: head.length };
-  return { schema, batches: encodeRows(schema, head, rows, guessed) };
+  return { schema, batches: encodeRows(schema, head, rows, guessed, source.isFromJson) };
 }
 
 /** Facts that the first rows of an iterable determined: the set of columns, and perhaps their types. */
@@ -136,6 +138,7 @@ async function* encodeRows(
   head: readonly object[],
   rows: ObjectRows,
   guessed: Guessed | null,
+  isFromJson = false,
 ) {
   const hint = guessed?.types
     ? `the types are those of the first ${guessed.rowCount} rows; pass a schema`
@@ -154,7 +157,9 @@ async function* encodeRows(
       for (const field of schema.fields) {
         const { name } = field;
         const values = batch.map((row) => memberOf(row, name));
-        columns.push(encodeValues(values, field, { path: name, hint, rowOf: (index) => start + index }));
+        columns.push(
+          encodeValues(values, field, { path: name, hint, isFromJson, rowOf: (index) => start + index }),
+        );
         await yieldToEventLoop();
       }
       yield { columns, rowCount: batch.length };

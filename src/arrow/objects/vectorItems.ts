@@ -5,15 +5,20 @@ import { tagOf } from "../../bytes/anyRealm.js";
 
 const LARGEST_FLOAT32 = 3.4028234663852886e38;
 
-/** Returns the items of float32 or float64 vectors; null if the general encoder must check the values. */
+/**
+ * Returns the items of float32 or float64 vectors; null if the general encoder must check the values.
+ * @param takesInfinities false if infinite numbers must be checked
+ */
 export function vectorItems(
   values: readonly unknown[],
   type: DataType,
   dimension: number,
+  takesInfinities: boolean,
 ): Float32Array | Float64Array | null {
   const byteWidth = floatWidth(type);
   if (byteWidth === null) return null;
-  const largest = byteWidth === 8 ? Number.POSITIVE_INFINITY : LARGEST_FLOAT32;
+  const largest =
+    byteWidth === 4 ? LARGEST_FLOAT32 : takesInfinities ? Number.POSITIVE_INFINITY : Number.MAX_VALUE;
   const total = values.length * dimension;
   const numbers = byteWidth === 8 ? new Float64Array(total) : new Float32Array(total);
   for (let index = 0; index < values.length; index++) {

@@ -119,7 +119,7 @@ const query = {
   limit,
   ...recordOf(optionalText, "filter predicate where text"),
   params: z
-    .record(z.string(), z.unknown())
+    .record(z.string(), shape.value)
     .nullish()
     .describe("Values of the filter's parameters, written `$name` in its text"),
   vector: z
@@ -217,7 +217,7 @@ const MEMBERS = {
     .nullish()
     .describe("Pairs of the path of a column and an SQL expression"),
   values_sql: shape.stringMap.nullish().describe("SQL expressions by the paths of columns"),
-  values: z.record(z.string(), z.unknown()).nullish().describe("Values by the names of columns"),
+  values: z.record(z.string(), shape.value).nullish().describe("Values by the names of columns"),
   group_by: z.array(text.min(1)).nullish().describe("Keys of the groups: columns or SQL expressions"),
   having: text.nullish().describe("SQL condition on groups"),
   on: z.array(text.min(1)).min(1).describe("Columns of the key"),

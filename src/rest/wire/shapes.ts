@@ -23,6 +23,14 @@ export const id = z.array(z.string()).describe("Path of the object: its namespac
 const transactionId = z.string().optional().describe("Id of the change for describeTransaction");
 export const mode = z.string().nullish().describe("In any case, PascalCase or snake_case");
 
+const hasOnlyFinite = (value: unknown): boolean =>
+  typeof value === "object" && value !== null
+    ? Object.values(value).every(hasOnlyFinite)
+    : typeof value !== "number" || Number.isFinite(value);
+
+/** Value of a column. JSON.parse makes Infinity of a number such as 1e400. */
+export const value = z.unknown().refine(hasOnlyFinite, "has a number beyond the range of float64");
+
 /** Form of NaN and infinities in JSON. */
 export const nonFinite = z
   .enum(["null", "text"])
