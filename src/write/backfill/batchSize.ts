@@ -3,10 +3,15 @@
 /** Milliseconds of the longest call to aim for. */
 const SLOW_MS = 10_000;
 const QUICK_MS = SLOW_MS / 4;
+/**
+ * Rows of the first batch of a function that computes row by row. Results are saved after whole batches, so
+ * a slow function would report and save nothing for a long time.
+ */
+const FIRST_ROWS = 32;
 
 export interface BatchSizeBounds {
   readonly least: number;
-  /** Maximum rows, also of the first batch. */
+  /** Maximum rows; also of the first batch, unless the function computes row by row. */
   readonly most: number;
 }
 
@@ -14,9 +19,9 @@ export class BatchSize {
   readonly #bounds: BatchSizeBounds;
   #rows: number;
 
-  constructor(bounds: BatchSizeBounds) {
+  constructor(bounds: BatchSizeBounds, isByRow: boolean) {
     this.#bounds = bounds;
-    this.#rows = bounds.most;
+    this.#rows = isByRow ? Math.min(bounds.most, Math.max(bounds.least, FIRST_ROWS)) : bounds.most;
   }
 
   /** Rows of the next batch. */

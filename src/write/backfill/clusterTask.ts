@@ -80,7 +80,7 @@ export async function computeClusterTask(
     const computed = await fragmentValues(versionSource(base), resolved, fragment, wanted, {
       ...{ content, callsAtOnce, flushMs, checkpoints, signal },
       span: { first: firstRow, last: lastRow },
-      batchSize: new BatchSize(batch),
+      batchSize: new BatchSize(batch, resolved.isByRow),
       leastRows: batch.least,
       taskRows: Number.POSITIVE_INFINITY,
       taskLimit: new Limit(1),

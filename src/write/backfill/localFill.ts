@@ -16,21 +16,25 @@ export function localFill(run: BackfillRun, fragments: OpenFragments): ComputeFr
   const fragmentLimit = new Limit(concurrency);
   const shared = {
     ...{ taskRows, callsAtOnce, flushMs, signal, onFailure },
-    batchSize: new BatchSize(batch),
     leastRows: batch.least,
     taskLimit: new Limit(concurrency),
     tasksAtOnce: concurrency,
     scratch: target.table.environment.scratch,
     requireWanted: columnWatch(target.table, (latest) => resolvedAsAsked(run, latest)),
   };
+  // All fragments share what earlier batches have told.
+  let batchSize: BatchSize | null = null;
   const computeNow = async (round: BackfillRound, fragment: DataFragment): Promise<OpenFragment | null> => {
     const begun = await fragments.begin(round, fragment);
     if (begun === null) return null;
     const { opened, wanted } = begun;
     const { base, resolved, checkpoints, maxUnsavedBytes } = round;
+    const size = batchSize ?? new BatchSize(batch, resolved.isByRow);
+    batchSize = size;
     const computing = conflictIfRemoved(base, () =>
       fragmentValues(versionSource(base), resolved, fragment, wanted, {
         ...shared,
+        batchSize: size,
         ...{ content: opened.content, early: opened.early, checkpoints, maxUnsavedBytes },
         onRows: (count, isRestored) => fragments.addRows(opened, count, isRestored),
       }),

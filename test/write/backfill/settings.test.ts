@@ -171,8 +171,36 @@ describe("the number of rows of a call", () => {
     expect(await sizesOf(45_000, settings)).toEqual([10_000, 10_000, 10_000, 10_000, 5000]);
   });
 
+  it("begins at 32 rows for a function that computes row by row, within the bounds", () => {
+    expect(new BatchSize({ least: 1, most: 1024 }, true).rows).toBe(32);
+    expect(new BatchSize({ least: 100, most: 1024 }, true).rows).toBe(100);
+    expect(new BatchSize({ least: 1, most: 10 }, true).rows).toBe(10);
+  });
+
+  it("lets a job tell its first rows long before a slow function has computed a thousand", async () => {
+    const released = withResolvers();
+    let calls = 0;
+    const ns = open({
+      ...{ version: "1", inputs: ["n"], output: new Int64() },
+      row: async ({ n }) => {
+        if (++calls > 40) await released.promise;
+        return (n as number) * 2;
+      },
+    });
+    await makeTable(ns, [700]);
+    const filling = fill(ns, {});
+    const [job] = await vi.waitUntil(async () => {
+      const { jobs } = await ns.listJobs({});
+      return (jobs[0]?.done ?? 0) >= 32 && jobs;
+    });
+    expect(job.done).toBe(32);
+    released.resolve();
+    await filling;
+    expect(await filled()).toEqual(numbers(0, 700));
+  });
+
   it("halves for slow calls and doubles for fast ones, within the bounds", () => {
-    const size = new BatchSize({ least: 200, most: 1000 });
+    const size = new BatchSize({ least: 200, most: 1000 }, false);
     const sizeAfter = (rowCount: number, ms: number): number => {
       size.note(rowCount, ms);
       return size.rows;
