@@ -102,7 +102,8 @@ export class DirectoryNamespace implements AsyncDisposable {
     this.#engine = lazy(async () => {
       const engine = new (await engineModule.get()).Engine(contextOptions);
       const { upkeep = false, onWarning } = contextOptions;
-      if (upkeep !== false)
+      // After `close`, `rootPaths` may still load the engine, and nothing would stop the upkeep.
+      if (upkeep !== false && !this.#closed)
         this.#upkeep = this.#startUpkeep(engine, { ...(upkeep === true ? {} : upkeep), onWarning });
       return engine;
     });

@@ -133,6 +133,20 @@ it("nothing looks at tables after close", async () => {
   expect(await fragmentsOf(writer)).toBe(20);
 });
 
+it("a namespace that was closed before its first call begins no upkeep for rootPaths", async () => {
+  const root = await makeTempDir();
+  const writer = namespaceOf(root);
+  await insertFragments(writer, 20);
+  const warnings: NamespaceWarning[] = [];
+  const onWarning = (each: NamespaceWarning) => warnings.push(each);
+  const namespace = namespaceOf(root, { upkeep: { intervalMs: 100 }, onWarning });
+  await namespace.close();
+  expect(await namespace.rootPaths()).toContain(root);
+  await sleep(400);
+  expect(warnings).toEqual([]);
+  expect(await fragmentsOf(writer)).toBe(20);
+});
+
 it.each([
   "yes",
   5,
