@@ -6,9 +6,14 @@ import { makeBatch } from "../../arrow/exchange/batch.js";
 import type { QueryResult } from "../../namespace/queries.js";
 import type { DiffTableVersionsRequest, RowDifference } from "../../namespace/versions.js";
 import { type ComparedColumns, pairColumns } from "../../query/compare/comparedColumns.js";
-import { CHANGE, type Comparison, type RowChanges, rowChanges } from "../../query/compare/rowChanges.js";
+import {
+  CHANGE,
+  type Comparison,
+  comparedVersion,
+  type RowChanges,
+  rowChanges,
+} from "../../query/compare/rowChanges.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
-import { decodeSchema } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
@@ -71,18 +76,11 @@ async function planDiff(
   const open = (version: number | undefined) =>
     requireSnapshot(context, { id, branch, version, signal }, access);
   const [from, to] = [requireVersion(request.from, "from"), optionalVersion(request.to, "to")];
-  const [old, current] = [await open(from), await open(to)];
-  const fieldsOf = ({ file, path }: OpenVersion) => decodeSchema(file.manifest.fields, path);
-  const [oldFields, fields] = [fieldsOf(old), fieldsOf(current)];
-  const paired = pairColumns(oldFields, fields);
-  const key = requireKey(keys, [old, current], paired, request);
-  const comparison = {
-    old: { version: old, fields: oldFields },
-    current: { version: current, fields },
-    columns: paired.columns,
-    key,
-  };
-  return { comparison, paired, versions: [old, current] };
+  const versions = [await open(from), await open(to)] as const;
+  const [old, current] = versions.map(comparedVersion);
+  const paired = pairColumns(old.fields, current.fields);
+  const key = requireKey(keys, versions, paired, request);
+  return { comparison: { old, current, columns: paired.columns, key }, paired, versions };
 }
 
 function schemaOf({ schema }: ComparedColumns): Schema {

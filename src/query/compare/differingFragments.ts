@@ -6,38 +6,37 @@ import type { TableField } from "../../schema/schema.js";
 import { resolveDataFile, resolveDeletionFile } from "../../table/fragments/fileLookup.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 
-/** One side of a comparison: a version, and the fields whose values are compared. */
-export interface FieldsOfVersion {
-  readonly version: Pick<OpenVersion, "table" | "file">;
-  readonly fields: readonly TableField[];
-}
+type Version = Pick<OpenVersion, "table" | "file">;
 
-/** Returns the fragments of each side that the other side does not have with the same files and rows. */
+/**
+ * Returns the fragments of each version that the other version does not have with the same files and rows.
+ * @param fields the fields whose values are compared
+ */
 export async function differingFragments(
-  a: FieldsOfVersion,
-  b: FieldsOfVersion,
+  a: Version,
+  b: Version,
+  fields: readonly TableField[],
 ): Promise<readonly [readonly DataFragment[], readonly DataFragment[]]> {
-  const [ofA, ofB] = [await contentsOf(a), await contentsOf(b)];
+  const ids = new Set(fields.flatMap(idsOf));
+  const [ofA, ofB] = [await contentsOf(a, ids), await contentsOf(b, ids)];
   const only = (mine: Contents, theirs: Contents) =>
     [...mine].flatMap(([content, fragment]) => (theirs.has(content) ? [] : [fragment]));
   return [only(ofA, ofB), only(ofB, ofA)];
 }
 
-/** Fragments by a text that is equal for equal rows. */
+/** Fragments by a text. Two fragments with the same text have the same rows. */
 type Contents = ReadonlyMap<string, DataFragment>;
 
-async function contentsOf({ version, fields }: FieldsOfVersion): Promise<Contents> {
-  const ids = new Set(fields.flatMap(idsOf));
-  const { table, file } = version;
+async function contentsOf({ table, file }: Version, fieldIds: ReadonlySet<number>): Promise<Contents> {
   const contents = new Map<string, DataFragment>();
   for (const fragment of file.manifest.fragments) {
     const files: string[] = [];
     for (const dataFile of fragment.files) {
-      const places = dataFile.fields.flatMap((id, index) =>
-        ids.has(id) ? [`${id}:${dataFile.columnIndices[index]}`] : [],
+      const columns = dataFile.fields.flatMap((id, index) =>
+        fieldIds.has(id) ? [`${id}:${dataFile.columnIndices[index]}`] : [],
       );
-      if (places.length === 0) continue;
-      files.push(`${await resolveDataFile(table, file.manifest, dataFile)}|${places}`);
+      if (columns.length === 0) continue;
+      files.push(`${await resolveDataFile(table, file.manifest, dataFile)}|${columns}`);
     }
     const deletions = await resolveDeletionFile(table, file.manifest, fragment);
     const { id, physicalRows, inlineRowIds, externalRowIds } = fragment;

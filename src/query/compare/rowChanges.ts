@@ -13,7 +13,7 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync, type Steps } from "../../async/eventLoop.js";
-import type { TableField } from "../../schema/schema.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { compareRows, type SortKeys, sortKeys } from "../order/sortKeys.js";
@@ -26,6 +26,12 @@ export interface ComparedVersion {
   readonly version: OpenVersion<ReaderEnvironment>;
   readonly fields: readonly TableField[];
 }
+
+/** Decodes the fields of a version. */
+export const comparedVersion = (version: OpenVersion<ReaderEnvironment>): ComparedVersion => ({
+  version,
+  fields: decodeSchema(version.file.manifest.fields, version.path),
+});
 
 /** Versions to compare. */
 export interface Comparison {
@@ -60,36 +66,22 @@ export async function* rowChanges(
   options: CompareOptions,
 ): AsyncGenerator<RowChanges> {
   const { old, current, columns, key } = comparison;
-  const compared = columns.filter((column) => column.old !== null);
-  const [oldFragments, fragments] = await differingFragments(
-    { version: old.version, fields: compared.map(({ field }) => field) },
-    { version: current.version, fields: compared.map(({ field }) => field) },
-  );
-  const read = (
-    side: ComparedVersion,
-    sources: readonly (TableField | null)[],
-    of: typeof fragments,
-    by: RowKey,
-  ) =>
-    new Cursor(
-      rowsByKey(
-        {
-          ...side,
-          fragments: of,
-          key: by,
-          columns: columns.map((column, index) => ({ ...column, source: sources[index] })),
-        },
-        options,
-      ),
-    );
-  const fields = columns.map(({ field }) => field);
-  const left = read(
-    old,
-    columns.map((column) => column.old),
-    oldFragments,
-    oldNames(columns, key),
-  );
-  const right = read(current, fields, fragments, key);
+  const compared = columns.filter((column) => column.old !== null).map(({ field }) => field);
+  const [oldFragments, fragments] = await differingFragments(old.version, current.version, compared);
+  const oldRead = {
+    ...old,
+    fragments: oldFragments,
+    key: oldNames(columns, key),
+    columns: columns.map((column) => ({ ...column, source: column.old })),
+  };
+  const read = {
+    ...current,
+    fragments,
+    key,
+    columns: columns.map((column) => ({ ...column, source: column.field })),
+  };
+  const left = new Cursor(rowsByKey(oldRead, options));
+  const right = new Cursor(rowsByKey(read, options));
   try {
     await left.next();
     await right.next();
@@ -172,26 +164,25 @@ function* changesOf(
   for (const index of columns.keys()) {
     const ofOld = old?.columns[index];
     const ofCurrent = current?.columns[index];
-    taken.push(merged(ofCurrent, ofOld, kinds, rows, oldRows, noRow(index)));
+    taken.push(merged(ofCurrent, ofOld, rows, oldRows, noRow(index)));
     const changed = kinds.map((kind, row) => (kind === CHANGE.changed ? oldRows[row] : -1));
-    before.push(merged(ofOld, undefined, kinds, changed, changed, noRow(index)));
+    before.push(merged(ofOld, undefined, changed, changed, noRow(index)));
     yield;
   }
   const { orders = [] } = current ?? old ?? {};
   const keyColumns = orders.map((_, index) => {
     const [ofOld, ofCurrent] = [old?.keyColumns[index], current?.keyColumns[index]];
     // Every change has a key on one side.
-    return merged(ofCurrent, ofOld, kinds, rows, oldRows, null);
+    return merged(ofCurrent, ofOld, rows, oldRows, null);
   });
   const keys = sortKeys(orders, keyColumns, rowCount);
   return { kinds: Uint8Array.from(kinds), rows: taken, before, keys, keyColumns, rowCount };
 }
 
-/** Takes row `first[i]` of one column, else row `second[i]` of the other, else the null. */
+/** For each `i`, takes row `first[i]` of `a`; if that is -1, row `second[i]` of `b`; without `b`, the null. */
 function merged(
   a: Column | undefined,
   b: Column | undefined,
-  kinds: readonly number[],
   first: readonly number[],
   second: readonly number[],
   none: Column | null,
@@ -202,7 +193,7 @@ function merged(
     ...(a === undefined || ofA.length === 0 ? [] : [takeColumn(a, Uint32Array.from(ofA))]),
     ...(b === undefined || ofB.length === 0 ? [] : [takeColumn(b, Uint32Array.from(ofB))]),
   ];
-  if (ofA.length === kinds.length || ofB.length === kinds.length) return parts[0];
+  if (ofA.length === first.length || ofB.length === first.length) return parts[0];
   let [nextA, nextB] = [0, ofA.length];
   const nothing = ofA.length + ofB.length;
   const order = first.map((row) => (row >= 0 ? nextA++ : b === undefined ? nothing : nextB++));

@@ -19,7 +19,7 @@ import {
   type RowConflict,
   type Winner,
 } from "../../query/compare/mergedChanges.js";
-import { type ComparedVersion, rowChanges } from "../../query/compare/rowChanges.js";
+import { type ComparedVersion, comparedVersion, rowChanges } from "../../query/compare/rowChanges.js";
 import {
   type CompareOptions,
   duplicateKeyError,
@@ -27,7 +27,7 @@ import {
   rowsByKey,
 } from "../../query/compare/sortedRows.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
-import { decodeSchema, encodeSchema } from "../../schema/schema.js";
+import { encodeSchema } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { concatRuns } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
@@ -150,11 +150,6 @@ async function planMerge(
     throw error;
   }
 }
-
-const comparedVersion = (version: OpenVersion<ReaderEnvironment>): ComparedVersion => ({
-  version,
-  fields: decodeSchema(version.file.manifest.fields, version.path),
-});
 
 function decide(
   [onBranch, branch, onCurrent, current]: readonly ComparedVersion[],
