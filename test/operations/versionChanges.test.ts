@@ -6,6 +6,10 @@ import { tableFromArrays, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, InvalidInputError, type TableHandle } from "tiltyard";
 import { expect } from "vitest";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { changesOf } from "../../src/operations/version/versionChanges.js";
+import { type ManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
+import { listVersions } from "../../src/table/versions/versions.js";
 import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
 import { get, post, startRestServer } from "../support/restServer.js";
@@ -224,6 +228,38 @@ it("a lost or damaged transaction leaves the version in the listing", async ({ r
   const versions = await ns.table("t").versions();
   expect(versions.length).toBeGreaterThan(0);
   for (const { operation } of versions) expect(typeof operation).toBe("string");
+});
+
+it("damage that only concerns the numbers of rows hides no version", async ({ root }) => {
+  await using ns = new DirectoryNamespace({ root });
+  await ns.createTable({ id, stableRowIds: true }, [{ k: 1 }]);
+  const table = ns.table("t");
+  await table.update({ values: { k: 2 } });
+  expect(Object.keys((await table.versions())[1])).not.toContain("eTag");
+  expect(Object.keys((await table.versions())[1])).not.toContain("metadata");
+  const disk = new NodeDisk({ durability: "none" });
+  const stored = { disk, root: join(root, "t.lance") };
+  const entries = await listVersions(stored);
+  const file = await readManifestFile(disk, entries[1].path);
+  const transaction = file?.transaction;
+  if (!file || !transaction?.update) throw new Error("version 2 has no update");
+  const newFragments = transaction.update.newFragments.map((fragment) => ({
+    ...fragment,
+    inlineRowIds: Uint8Array.of(0xff),
+  }));
+  const damaged = {
+    ...transaction,
+    transactionProperties: new Map(),
+    update: { ...transaction.update, newFragments },
+  };
+  const before = await readManifestFile(disk, entries[0].path);
+  const { path, head, manifest } = file;
+  const version2 = { path, head, manifest, transaction: damaged } as unknown as ManifestFile;
+  expect(await changesOf(stored, version2, () => before)).toEqual({ operation: "Update" });
+  await writeFile(entries[0].path, "not a manifest");
+  const { version } = await ns.describeTableVersion({ id, version: 2 });
+  expect(version).toMatchObject({ version: 2, operation: "Update" });
+  expect(version.rowsChanged).toBeUndefined();
 });
 
 it("the wire takes messages, and lists what the commits changed", async ({ root }) => {

@@ -46,23 +46,28 @@ export async function changesOf(
   file: ManifestFile,
   before: ReadBefore,
 ): Promise<VersionChanges> {
-  const transaction = await transactionOf(table, file);
+  const transaction = await unlessDamaged(() => readTransaction(table, file, MAX_LISTED_BYTES));
   if (transaction === null) return { operation: "Unknown" };
   const operation = operationOf(transaction);
   const message = transaction.transactionProperties.get(COMMIT_MESSAGE_PROPERTY);
+  const counts = await unlessDamaged(async () =>
+    rowCounts(operation, transaction, file, COMPARED.has(operation.kind) ? await before() : null),
+  );
   return {
     operation: operationName(operation),
     ...(message !== undefined && { message }),
-    ...rowCounts(operation, transaction, file, COMPARED.has(operation.kind) ? await before() : null),
+    ...(counts ?? UNKNOWN),
   };
 }
 
-/** Returns the transaction of a version; null if it is missing, damaged or too large. */
-async function transactionOf(table: VersionsAt, file: ManifestFile): Promise<Transaction | null> {
+/**
+ * Returns what a function reads; null if a file is damaged. A damaged transaction, or a damaged manifest of
+ * the version before, must not hide a version that can be read.
+ */
+async function unlessDamaged<Value>(read: () => Promise<Value>): Promise<Value | null> {
   try {
-    return await readTransaction(table, file, MAX_LISTED_BYTES);
+    return await read();
   } catch (error) {
-    // A damaged transaction must not hide a version that can be read.
     if (error instanceof CorruptFileError) return null;
     throw error;
   }

@@ -49,7 +49,7 @@ export function versionOfFile(file: ManifestFile, { eTag, metadata }: VersionRec
     manifestPath: file.path,
     manifestSize: file.byteLength,
     timestampMillis: timestampMillis(file.head),
-    eTag,
-    metadata,
+    ...(eTag !== undefined && { eTag }),
+    ...(metadata !== undefined && { metadata }),
   };
 }

@@ -94,7 +94,7 @@ const MAX_TRANSACTION_BYTES = 2 ** 30;
  * Reads the transaction that made a version: the inline one, else the file that its manifest names; null if
  * both are missing.
  * @param maxBytes maximum size of a file that is read
- * @throws CorruptFileError; UnsupportedError for a larger file
+ * @throws CorruptFileError, also for a larger file
  */
 export async function readTransaction(
   table: VersionsAt,
