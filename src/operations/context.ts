@@ -162,7 +162,7 @@ function cancelMessage(jobs: readonly Pick<JobRecord, "kind" | "table">[]): stri
   const names = jobs
     .slice(0, 3)
     .map(({ kind, table }) => `${kind} of ${JSON.stringify(formatIdentifier(table))}`);
-  const others = jobs.length > names.length ? ` and ${jobs.length - names.length} others` : "";
+  const others = jobs.length > names.length ? ` and ${jobs.length - names.length} more` : "";
   return (
     `closing the namespace cancelled unfinished jobs (${names.join(", ")}${others}); the same request resumes them. ` +
     'The option jobs: "wait" of the namespace waits for jobs; jobs: "cancel" cancels them without this message'
