@@ -2,6 +2,7 @@
 
 import { requireTable, type TableEntry, type WantedVersion } from "../catalog/locations/tables.js";
 import {
+  CorruptFileError,
   InvalidInputError,
   InvalidTableStateError,
   TableBranchNotFoundError,
@@ -279,4 +280,25 @@ const withoutData = (id: readonly string[]): InvalidTableStateError =>
 export async function isInPlace({ table, path, file }: OpenVersion): Promise<boolean> {
   const current = await table.environment.manifests.read(table.disk, path);
   return current?.isCopyOf(file) === true;
+}
+
+/** Returns the error of a reader of these versions. Missing files of a removed version are not corruption. */
+export async function removedError(
+  versions: readonly OpenVersion[],
+  { id }: Pick<Selection, "id">,
+  error: unknown,
+): Promise<unknown> {
+  if (!(error instanceof CorruptFileError)) return error;
+  for (const opened of versions) {
+    try {
+      if (await isInPlace(opened)) continue;
+    } catch (reason) {
+      return reason;
+    }
+    return new TableVersionNotFoundError(
+      `version ${opened.version} of table ${formatIdentifier(requireTableId(id))} was removed while it was read`,
+      { cause: error },
+    );
+  }
+  return error;
 }

@@ -23,9 +23,9 @@ import { operationError } from "../failure.js";
 import { filterOf, optionalFilter, parametersOf } from "../filter.js";
 import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
-import { requireSnapshot } from "../snapshot.js";
+import { removedError, requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
-import { removedError, resultOfBatches } from "./resultForms.js";
+import { resultOfBatches } from "./resultForms.js";
 
 export const aggregateTable: OperationBody<"aggregateTable"> = async (context, request, access) => {
   const { signal, memory } = request;
@@ -73,7 +73,7 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
     try {
       yield* aggregateBatches(source, query, numbers, { ...options, readAhead });
     } catch (error) {
-      throw operationError(await removedError(snapshot, request, error), "aggregateTable", signal);
+      throw operationError(await removedError([snapshot], request, error), "aggregateTable", signal);
     }
   }
   return resultOfBatches(plan.schema, () => batches(context.streams.open()));

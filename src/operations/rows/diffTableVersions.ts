@@ -21,9 +21,9 @@ import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
 import { optionalVersion, requireVersion } from "../request.js";
 import { keyNames, requireKey } from "../rowKey.js";
-import { requireSnapshot } from "../snapshot.js";
+import { removedError, requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
-import { removedError, resultOfBatches } from "./resultForms.js";
+import { resultOfBatches } from "./resultForms.js";
 
 const SPILL_REMEDY = "compare versions with fewer differences";
 
@@ -44,9 +44,7 @@ export const diffTableVersions: OperationBody<"diffTableVersions"> = async (cont
     try {
       for await (const changes of rowChanges(comparison, options)) yield batchOf(schema, changes);
     } catch (error) {
-      let reason: unknown = error;
-      for (const version of versions) reason = await removedError(version, request, reason);
-      throw operationError(reason, "diffTableVersions", signal);
+      throw operationError(await removedError(versions, request, error), "diffTableVersions", signal);
     }
   }
   const result: QueryResult = resultOfBatches(schema, (isKept) =>

@@ -5,8 +5,9 @@ import { runQuery } from "../../query/run/runQuery.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
+import { removedError } from "../snapshot.js";
 import { planQuery } from "./plannedQuery.js";
-import { removedError, resultOfBatches } from "./resultForms.js";
+import { resultOfBatches } from "./resultForms.js";
 
 export const queryTable: OperationBody<"queryTable"> = async (context, request, access) => {
   const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
@@ -14,7 +15,7 @@ export const queryTable: OperationBody<"queryTable"> = async (context, request, 
     try {
       yield* runQuery(source, plan, numbers, { ...options, readAhead });
     } catch (error) {
-      throw operationError(await removedError(snapshot, request, error), "queryTable", request.signal);
+      throw operationError(await removedError([snapshot], request, error), "queryTable", request.signal);
     }
   }
   return resultOfBatches(plan.projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open()));

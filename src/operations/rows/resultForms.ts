@@ -1,41 +1,16 @@
-/** Forms in which callers read the rows of a result, and the errors of reading them. */
+/** Forms in which callers read the rows of a result. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
 import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
 import type { ValueForms } from "../../arrow/objects/valueForms.js";
 import { lazyModule } from "../../async/lazy.js";
-import { CorruptFileError, TableVersionNotFoundError } from "../../errors.js";
-import { formatIdentifier } from "../../ident.js";
 import { setInspection } from "../../inspection.js";
 import type { QueryResult, RowForms } from "../../namespace/queries.js";
-import type { TableRequest } from "../../namespace/request.js";
-import type { OpenVersion } from "../../table/versions/tableAt.js";
-import type { OperationContext } from "../context.js";
-import { requireTableId } from "../request.js";
-import { isInPlace } from "../snapshot.js";
 import { valueForms } from "./objectOptions.js";
 
 const printing = lazyModule(() => import("./printRows.js"));
 const ipcOutput = lazyModule(() => import("../../arrow/exchange/ipcOutput.js"));
-
-/** Returns the error of a reader. Missing files of a removed version are not corruption. */
-export async function removedError(
-  snapshot: OpenVersion<OperationContext>,
-  { id }: TableRequest,
-  error: unknown,
-): Promise<unknown> {
-  if (!(error instanceof CorruptFileError)) return error;
-  try {
-    if (await isInPlace(snapshot)) return error;
-  } catch (reason) {
-    return reason;
-  }
-  return new TableVersionNotFoundError(
-    `version ${snapshot.version} of table ${formatIdentifier(requireTableId(id))} was removed while it was read`,
-    { cause: error },
-  );
-}
 
 /**
  * Returns the result of a query.

@@ -179,7 +179,10 @@ function* changesOf(
   return { kinds: Uint8Array.from(kinds), rows: taken, before, keys, keyColumns, rowCount };
 }
 
-/** For each `i`, takes row `first[i]` of `a`; if that is -1, row `second[i]` of `b`; without `b`, the null. */
+/**
+ * For each `i`, takes row `first[i]` of `a`. If that is -1, takes row `second[i]` of `b`, or `none` if `b` is
+ * undefined.
+ */
 function merged(
   a: Column | undefined,
   b: Column | undefined,
