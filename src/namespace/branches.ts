@@ -3,9 +3,9 @@
 import type {
   BranchRequest,
   ChangeAnswer,
-  CommitAnswer,
   PageAnswer,
   PageRequest,
+  VersionAnswer,
   WithMessage,
 } from "./members.js";
 import type { AnyCase, TableRequest } from "./request.js";
@@ -69,8 +69,11 @@ export interface MergeTableBranchRequest extends BranchRequest, WithMessage {
    */
   readonly conflicts?: AnyCase<"Fail" | "Ours" | "Theirs"> | undefined;
 }
-/** Answer of `mergeTableBranch`. */
-export interface MergeTableBranchResponse extends CommitAnswer {
+/**
+ * Answer of `mergeTableBranch`. If the branch has no new version since the last merge, nothing is committed:
+ * `version` is the latest version, and there is no `transactionId`.
+ */
+export interface MergeTableBranchResponse extends VersionAnswer {
   /** Number of rows that only the branch had. */
   readonly numInsertedRows: number;
   /** Number of rows that got values of the branch. */

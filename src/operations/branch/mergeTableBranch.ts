@@ -1,8 +1,14 @@
 /** MergeTableBranch: merges a branch into the branch that it was made from. Not in the namespace spec. */
 
-import { InvalidInputError, TableBranchNotFoundError, TableVersionNotFoundError } from "../../errors.js";
+import {
+  ConcurrentModificationError,
+  InvalidInputError,
+  TableBranchNotFoundError,
+  TableVersionNotFoundError,
+} from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { MergeTableBranchRequest } from "../../namespace/branches.js";
+import type { ComparedColumns } from "../../query/compare/comparedColumns.js";
 import type { Winner } from "../../query/compare/mergedChanges.js";
 import {
   MERGED_BRANCH_PROPERTY,
@@ -20,7 +26,7 @@ import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
 import { parseChoice, requireString, requireTableId } from "../request.js";
 import { keyNames, requireKey } from "../rowKey.js";
-import { openWritable, requireSnapshot } from "../snapshot.js";
+import { isInPlace, openWritable, removedError, requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
 
 const WINNERS = { Fail: null, Ours: "current", Theirs: "branch" } as const satisfies Record<string, Winner>;
@@ -49,30 +55,42 @@ export const mergeTableBranch: OperationBody<"mergeTableBranch"> = async (contex
     );
   }
   const named = { name, record };
-  const merged = await mergeBranch(
-    target,
-    {
-      branch,
-      branchName: nameOf(name),
-      currentName: nameOf(table.branch),
-      common: (current) => commonVersion(table, named, current.version, keys !== null, request),
-      keyOf: (versions, columns) => requireKey(keys, versions, columns, request),
-      winner: WINNERS[choice],
-      property: [MERGED_BRANCH_PROPERTY, mergeRecord(named, branch.version)],
+  /** Versions whose files the merge reads, besides those of the line that it changes. */
+  let versions: readonly OpenVersion[] = [branch];
+  const merge = {
+    branch,
+    branchName: nameOf(name),
+    currentName: nameOf(table.branch),
+    async common(current: OpenVersion) {
+      const common = await commonVersion(table, named, current.version, keys !== null, request);
+      // A new branch of that name may have replaced this one before its record was read.
+      if (!(await isInPlace(branch))) {
+        throw new ConcurrentModificationError(
+          `branch ${name} of table ${formatIdentifier(id)} was deleted or cleaned up while it was merged`,
+        );
+      }
+      versions = [branch, common.onBranch, common.onCurrent];
+      return common;
     },
-    {
-      readAhead: context.streams.open(),
-      makeFile: () => makeSpillFile(table, "mergeBranch", SPILL_REMEDY),
-      signal,
-    },
-  );
-  const { committed, transactionId, change } = merged;
+    keyOf: (all: readonly OpenVersion[], columns: ComparedColumns) => requireKey(keys, all, columns, request),
+    winner: WINNERS[choice],
+    property: [MERGED_BRANCH_PROPERTY, mergeRecord(named, branch.version)],
+  } as const;
+  const options = {
+    readAhead: context.streams.open(),
+    makeFile: () => makeSpillFile(table, "mergeBranch", SPILL_REMEDY),
+    signal,
+  };
+  const merged = await mergeBranch(target, merge, options).catch(async (error: unknown) => {
+    throw await removedError(versions, request, error);
+  });
+  const { transactionId, version, insertedRows, updatedRows, deletedRows } = merged;
   return {
-    transactionId,
-    version: committed.version,
-    numInsertedRows: change.insertedRows,
-    numUpdatedRows: change.updatedRows,
-    numDeletedRows: change.deletedRows,
+    ...(transactionId !== undefined && { transactionId }),
+    version,
+    numInsertedRows: insertedRows,
+    numUpdatedRows: updatedRows,
+    numDeletedRows: deletedRows,
   };
 };
 

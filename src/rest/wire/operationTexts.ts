@@ -305,7 +305,8 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     description:
       "Compares the branch and the one that it was made from with the version at which they part, and commits " +
       "the changes of the branch: added, changed and deleted rows. Rows that both changed in different ways " +
-      "are conflicts: the answer is 409 and nothing changes, unless `conflicts` is ours or theirs.",
+      "are conflicts: the answer is 409 and nothing changes, unless `conflicts` is ours or theirs. If the branch " +
+      "has no new version since the last merge, nothing is committed, and there is no `transaction_id`.",
     request: { name: "trial", on: ["id"], conflicts: "theirs" },
     answer: { ...COMMITTED, num_inserted_rows: 2, num_updated_rows: 1, num_deleted_rows: 0 },
   },

@@ -57,6 +57,7 @@ type PlanRowChange<Change> = (
 ) => Promise<Change>;
 
 /**
+ * @returns null if `plan` returns null, because there is nothing to change
  * @param plan called with the latest version, and again after another writer commits first; it marks the
  *   removed rows, and removes its files if it fails
  * @param signal ends the work; ignored once the version is being published
@@ -69,7 +70,19 @@ export async function commitRowChange<Change extends RowChange>(
   plan: PlanRowChange<Change>,
   signal?: AbortSignal,
   verifyMore?: () => Promise<void>,
-): Promise<CommittedRowChange<Change>> {
+): Promise<CommittedRowChange<Change>>;
+export async function commitRowChange<Change extends RowChange>(
+  target: ChangeTarget<ReaderEnvironment>,
+  plan: PlanRowChange<Change | null>,
+  signal?: AbortSignal,
+  verifyMore?: () => Promise<void>,
+): Promise<CommittedRowChange<Change> | null>;
+export async function commitRowChange<Change extends RowChange>(
+  target: ChangeTarget<ReaderEnvironment>,
+  plan: PlanRowChange<Change | null>,
+  signal?: AbortSignal,
+  verifyMore?: () => Promise<void>,
+): Promise<CommittedRowChange<Change> | null> {
   let planned: Proposal<Change> | null = null;
   const verify = async (): Promise<void> => {
     const files = planned === null ? [] : [planned.marks, ...planned.change.written];
@@ -89,6 +102,7 @@ export async function commitRowChange<Change extends RowChange>(
     };
     return withFiles(discard, async () => {
       const change = await conflictIfRemoved(base, () => plan(base, marks, source));
+      if (change === null) return null;
       written.push(...change.written);
       signal?.throwIfAborted();
       const transaction = transactionOf(base, change, await marks.finish());
@@ -98,8 +112,11 @@ export async function commitRowChange<Change extends RowChange>(
   };
   const mustSee = (transaction: Transaction): boolean =>
     planned?.change.addsMissing === true && (transaction.update?.newFragments.length ?? 0) > 0;
-  const { committed, plan: done } = await commitPlanned(target, propose, { signal, verify, mustSee });
-  return { committed, transactionId: done.transaction.uuid, change: done.change };
+  const done = await commitPlanned(target, propose, { signal, verify, mustSee });
+  if (done === null) return null;
+  const { committed, plan: committedPlan } = done;
+  const { transaction, change } = committedPlan;
+  return { committed, transactionId: transaction.uuid, change };
 }
 
 /** A change to commit, with the plan that it comes from. */

@@ -32,7 +32,7 @@ import type { ChangeTarget } from "../../table/commit/commit.js";
 import { concatRuns } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
-import { type CommittedRowChange, commitRowChange, type RowChange } from "../changes/commitRowChange.js";
+import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
 import type { DeletionMarks } from "../changes/deletionFiles.js";
 import { fileVersionOf, type WrittenRows, writeTableRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";
@@ -57,11 +57,24 @@ export interface BranchMerge {
   readonly property: readonly [key: string, value: string];
 }
 
-/** A planned merge. */
-interface BranchChange extends RowChange {
+/** Numbers of rows that a merge changes. */
+interface MergedRowCounts {
   readonly updatedRows: number;
   readonly insertedRows: number;
   readonly deletedRows: number;
+}
+
+/** A planned merge. */
+interface BranchChange extends RowChange, MergedRowCounts {
+  readonly updatedRows: number;
+}
+
+/** A finished merge. */
+export interface MergedBranch extends MergedRowCounts {
+  /** Version after the merge. */
+  readonly version: number;
+  /** Absent if the branch has no version since the common one, so that nothing was committed. */
+  readonly transactionId?: string;
 }
 
 /** Maximum number of conflicts that an error lists. */
@@ -72,19 +85,30 @@ const KINDS = ["added", "removed", "changed"] as const;
  * @throws ConcurrentModificationError for conflicts without a winner, listing the first ones;
  *   TableSchemaValidationError if the columns of the versions differ; errors of {@link commitRowChange}
  */
-export const mergeBranch = (
+export async function mergeBranch(
   target: ChangeTarget<ReaderEnvironment>,
   merge: BranchMerge,
   options: CompareOptions,
-): Promise<CommittedRowChange<BranchChange>> =>
-  commitRowChange(target, (base, marks) => planMerge(base, marks, merge, options), options.signal);
+): Promise<MergedBranch> {
+  let version = target.latest.version;
+  const plan = (base: OpenLatest<ReaderEnvironment>, marks: DeletionMarks): Promise<BranchChange | null> => {
+    version = base.version;
+    return planMerge(base, marks, merge, options);
+  };
+  const merged = await commitRowChange(target, plan, options.signal);
+  if (merged === null) return { version, insertedRows: 0, updatedRows: 0, deletedRows: 0 };
+  const { committed, transactionId, change } = merged;
+  const { insertedRows, updatedRows, deletedRows } = change;
+  return { version: committed.version, transactionId, insertedRows, updatedRows, deletedRows };
+}
 
+/** Returns null if the branch has no version since the common one. */
 async function planMerge(
   base: OpenLatest<ReaderEnvironment>,
   marks: DeletionMarks,
   merge: BranchMerge,
   options: CompareOptions,
-): Promise<BranchChange> {
+): Promise<BranchChange | null> {
   const { onBranch, onCurrent } = await merge.common(base);
   const sides = [onBranch, merge.branch, onCurrent, base].map(comparedVersion);
   const [, branch, , current] = sides;
@@ -96,12 +120,15 @@ async function planMerge(
   }
   const paired = pairColumns(branch.fields, current.fields);
   const key = merge.keyOf([onBranch, merge.branch, onCurrent, base], paired);
-  const decisions = (winner: Winner) => decide(sides, paired, key, winner, options);
+  // A record would make later merges miss conflicts with changes of the current line up to now.
+  if (merge.branch.version === onBranch.version) return null;
+  const decisions = () => decide(sides, paired, key, merge.winner, options);
   const removed = new Map<number, number[]>();
   const movedIds: number[] = [];
   const conflicts: RowConflict[] = [];
   let conflictCount = 0;
   let deletedRows = 0;
+  let hasAdded = false;
   const written: WrittenRows[] = [];
   const write = async (batches: AsyncGenerator<InputBatch>): Promise<number> => {
     const plan = planAppend(current.fields, paired.rowSchema, fileVersionOf(base.file));
@@ -114,10 +141,11 @@ async function planMerge(
     return rows.rowCount;
   };
   async function* replacing(): AsyncGenerator<InputBatch> {
-    for await (const decided of decisions(merge.winner)) {
+    for await (const decided of decisions()) {
       for (const address of [...decided.replaced, ...decided.removed]) noteRow(removed, address);
       for (const id of decided.replacedIds) movedIds.push(id);
       deletedRows += decided.removed.length;
+      hasAdded ||= decided.added.length > 0;
       conflictCount += decided.conflicts.length;
       conflicts.push(...decided.conflicts.slice(0, LISTED_CONFLICTS - conflicts.length));
       if (decided.replacing.length > 0 && conflictCount === 0) yield rowsOf(decided, decided.replacing);
@@ -125,13 +153,14 @@ async function planMerge(
     if (conflictCount > 0) throw conflictError(conflicts, conflictCount, merge, key, paired);
   }
   async function* adding(): AsyncGenerator<InputBatch> {
-    for await (const decided of decisions(merge.winner)) {
+    for await (const decided of decisions()) {
       if (decided.added.length > 0) yield rowsOf(decided, decided.added);
     }
   }
   try {
     const updatedRows = await write(replacing());
-    const insertedRows = await write(adding());
+    // Moved rows come first, so added rows need a second comparison.
+    const insertedRows = hasAdded ? await write(adding()) : 0;
     await markRemoved(base, sorted(removed), marks);
     const isStable = hasStableRowIds(base.file.manifest);
     const ids = { step: 1, values: movedIds, counts: movedIds.map(() => 1) } as const;

@@ -8,8 +8,10 @@ import {
   TableBranchNotFoundError,
   type TableHandle,
   TableSchemaValidationError,
+  TableVersionNotFoundError,
 } from "tiltyard";
 import { describe, expect } from "vitest";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { it } from "../../support/fixtures.js";
 import { applyChange, type RandomChange, type Rows, randomChange } from "../../support/randomHistory.js";
 import { reference } from "../../support/reference.js";
@@ -74,9 +76,10 @@ describe("mergeBranch", () => {
               return;
             }
             const version = await table.version();
-            await merging;
+            const { transactionId } = await merging;
             main = expected;
-            [fork, mainFork] = [branch, main];
+            // A branch without new versions still parts where it did.
+            if (transactionId !== undefined) [fork, mainFork] = [branch, main];
             expect(sorted(await rowsOf(table))).toEqual(sorted(main));
             expect(await table.version()).toBeLessThanOrEqual(version + 1);
           }
@@ -220,6 +223,70 @@ describe("mergeBranch", () => {
       [1, "a"],
       [2, "c"],
     ]);
+  });
+
+  it("commits nothing if the branch has no new version, and still sees later conflicts", async ({ root }) => {
+    await using ns = new DirectoryNamespace({ root });
+    await ns.createTable({ id }, [
+      { k: 1, v: "a" },
+      { k: 2, v: "a" },
+    ]);
+    const table = ns.table("t");
+    const dev = await table.createBranch("dev");
+    const nothing = { numInsertedRows: 0, numUpdatedRows: 0, numDeletedRows: 0 };
+    expect(await table.mergeBranch("dev", { on: "k" })).toEqual({ version: 1, ...nothing });
+    await expect(table.mergeBranch("dev")).rejects.toThrow(InvalidInputError);
+    await dev.update({ where: "k = 1", values: { v: "dev" } });
+    expect(await table.mergeBranch("dev", { on: "k" })).toMatchObject({ version: 2, numUpdatedRows: 1 });
+    await table.update({ where: "k = 2", values: { v: "main" } });
+    expect(await table.mergeBranch("dev", { on: "k" })).toEqual({ version: 3, ...nothing });
+    await dev.update({ where: "k = 2", values: { v: "dev" } });
+    await expect(table.mergeBranch("dev", { on: "k" })).rejects.toThrow(ConcurrentModificationError);
+  });
+
+  it("refuses a branch that another one of its name replaced meanwhile", async ({ root }) => {
+    const disk = new NodeDisk({ durability: "none" });
+    await using ns = new DirectoryNamespace({ root, disk });
+    await ns.createTable({ id }, [{ k: 1, v: "a" }]);
+    const table = ns.table("t");
+    await (await table.createBranch("dev")).insert([{ k: 2, v: "old" }]);
+    await using other = new DirectoryNamespace({ root });
+    const readFile = disk.readFile.bind(disk);
+    disk.readFile = async (path, maxBytes) => {
+      if (path.endsWith("dev.json")) {
+        disk.readFile = readFile;
+        await other.table("t").deleteBranch("dev");
+        await (await other.table("t").createBranch("dev")).insert([{ k: 3, v: "new" }]);
+      }
+      return readFile(path, maxBytes);
+    };
+    await expect(table.mergeBranch("dev", { on: "k" })).rejects.toThrow(/was deleted or cleaned up/);
+    expect(await table.version()).toBe(1);
+    expect(await table.mergeBranch("dev", { on: "k" })).toMatchObject({ numInsertedRows: 1 });
+    expect(sorted(await rowsOf(table))).toEqual([
+      [1, "a"],
+      [3, "new"],
+    ]);
+  });
+
+  it("names the removed version if the branch is deleted while its rows are read", async ({ root }) => {
+    const disk = new NodeDisk({ durability: "none" });
+    await using ns = new DirectoryNamespace({ root, disk });
+    await ns.createTable({ id }, [{ k: 1, v: "a" }]);
+    const table = ns.table("t");
+    await (await table.createBranch("dev")).insert([{ k: 2, v: "dev" }]);
+    await using other = new DirectoryNamespace({ root });
+    await using reader = new DirectoryNamespace({ root, disk });
+    const open = disk.open.bind(disk);
+    disk.open = async (path) => {
+      if (path.endsWith(".lance") && path.includes("dev")) {
+        disk.open = open;
+        await other.table("t").deleteBranch("dev");
+      }
+      return open(path);
+    };
+    const refused = reader.table("t").mergeBranch("dev", { on: "k" });
+    await expect(refused).rejects.toThrow(TableVersionNotFoundError);
   });
 
   it("commits of other writers meanwhile are kept", async ({ root }) => {
