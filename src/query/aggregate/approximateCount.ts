@@ -98,7 +98,7 @@ export class ApproximateCount implements Accumulator {
     }
     const numbers = new Uint32Array(count);
     let next = this.#entries.count;
-    yield* this.#entries.find({ low, high }, count, numbers, false, null);
+    yield* this.#entries.find({ low, high }, count, { numbers, isFrozen: false, skipped: null });
     this.#ranks = yield* roomFor(this.#ranks, this.#entries.count);
     for (let index = 0; index < count; index++) {
       const entry = numbers[index];

@@ -10,7 +10,7 @@ import { HASH_PRIME } from "../../bytes/hash.js";
 import type { ByteLane } from "../../expression/values/operands.js";
 import { byteWidthOf, type ValueType } from "../../expression/values/types.js";
 import { roomFor } from "./accumulator.js";
-import { MISSING } from "./wordTable.js";
+import { type KeyLookup, MISSING } from "./wordTable.js";
 
 const FIRST_SLOTS = 2 ** 10;
 /** Rows and bytes that one step hashes, and slots that one step moves. */
@@ -38,24 +38,18 @@ export class ByteTable {
   count = 0;
   #slots = new Int32Array(2 * FIRST_SLOTS);
   #bytes = new Uint8Array(2 ** 12);
-  /** End of each value in the bytes. */
-  #ends = new Float64Array(2 ** 8);
+  /** Start of each value in the bytes, then the end of the last one. */
+  #starts = new Float64Array(2 ** 8);
 
   get byteLength(): number {
-    return this.#slots.byteLength + this.#bytes.byteLength + this.#ends.byteLength;
+    return this.#slots.byteLength + this.#bytes.byteLength + this.#starts.byteLength;
   }
 
   /** Finds the number of each value, as {@link WordTable.find} does. */
-  *find(
-    lane: ByteLane,
-    rowCount: number,
-    numbers: Uint32Array,
-    isFrozen: boolean,
-    skipped: Uint8Array | null,
-  ): Steps<void> {
+  *find(lane: ByteLane, rowCount: number, lookup: KeyLookup): Steps<void> {
     for (let row = 0; row < rowCount; ) {
       const end = Math.min(row + STEP_ROWS, rowCount);
-      row = this.#find(lane, row, end, numbers, isFrozen, skipped);
+      row = this.#find(lane, row, end, lookup);
       if (2 * this.count >= this.#slots.length / 2) yield* this.#grow();
       // The next value may be too long for the room that is left.
       if (row < rowCount) yield* this.#makeRoom(lane.offsets[row + 1] - lane.offsets[row]);
@@ -68,9 +62,7 @@ export class ByteTable {
     { bytes, offsets }: ByteLane,
     first: number,
     last: number,
-    numbers: Uint32Array,
-    isFrozen: boolean,
-    skipped: Uint8Array | null,
+    { numbers, isFrozen, skipped }: KeyLookup,
   ): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -103,32 +95,30 @@ export class ByteTable {
   }
 
   #isEqual(number: number, bytes: Uint8Array, start: number, end: number): boolean {
-    let offset = number === 0 ? 0 : this.#ends[number - 1];
-    if (this.#ends[number] - offset !== end - start) return false;
+    let offset = this.#starts[number];
+    if (this.#starts[number + 1] - offset !== end - start) return false;
     const kept = this.#bytes;
     for (let index = start; index < end; index++) if (kept[offset++] !== bytes[index]) return false;
     return true;
   }
 
   #append(bytes: Uint8Array, start: number, end: number): void {
-    const from = this.count === 0 ? 0 : this.#ends[this.count - 1];
-    const to = from + end - start;
+    const from = this.#starts[this.count];
     if (end - start < 32) {
       for (let index = start, offset = from; index < end; index++) this.#bytes[offset++] = bytes[index];
     } else this.#bytes.set(bytes.subarray(start, end), from);
-    this.#ends[this.count++] = to;
+    this.#starts[++this.count] = from + end - start;
   }
 
   #hasRoom(length: number): boolean {
-    const used = this.count === 0 ? 0 : this.#ends[this.count - 1];
-    return used + length <= this.#bytes.length && this.count < this.#ends.length;
+    const used = this.#starts[this.count];
+    return used + length <= this.#bytes.length && this.count + 1 < this.#starts.length;
   }
 
   *#makeRoom(length: number): Steps<void> {
     if (this.#hasRoom(length)) return;
-    const used = this.count === 0 ? 0 : this.#ends[this.count - 1];
-    this.#bytes = yield* roomFor(this.#bytes, used + length);
-    this.#ends = yield* roomFor(this.#ends, this.count + 1);
+    this.#bytes = yield* roomFor(this.#bytes, this.#starts[this.count] + length);
+    this.#starts = yield* roomFor(this.#starts, this.count + 2);
   }
 
   *#grow(): Steps<void> {
@@ -161,8 +151,8 @@ export class ByteTable {
     for (let index = 0; index < length; index++) {
       const number = numbers[index];
       if (number === MISSING) continue;
-      const start = number === 0 ? 0 : this.#ends[number - 1];
-      const end = this.#ends[number];
+      const start = this.#starts[number];
+      const end = this.#starts[number + 1];
       let to = offsets[index];
       if (end - start < 32) for (let from = start; from < end; from++) bytes[to++] = this.#bytes[from];
       else bytes.set(this.#bytes.subarray(start, end), to);
@@ -172,8 +162,7 @@ export class ByteTable {
   }
 
   #lengthOf(number: number): number {
-    if (number === MISSING) return 0;
-    return this.#ends[number] - (number === 0 ? 0 : this.#ends[number - 1]);
+    return number === MISSING ? 0 : this.#starts[number + 1] - this.#starts[number];
   }
 }
 

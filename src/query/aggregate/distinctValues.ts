@@ -87,11 +87,12 @@ export class DistinctValues {
     const numbers = this.#numbersFor(rowCount);
     const nulls = nullsOfRows(column, rowCount);
     if (nulls !== null) this.#meetNull(isFrozen);
+    const lookup = { numbers, isFrozen, skipped: nulls };
     if (this.#words !== null) {
       const keys = keysOf(column, this.#type, rowCount);
-      yield* this.#words.find(keys, rowCount, numbers, isFrozen, nulls);
+      yield* this.#words.find(keys, rowCount, lookup);
     } else if (this.#bytes !== null) {
-      yield* this.#bytes.find(byteLane({ column, step: 1 }), rowCount, numbers, isFrozen, nulls);
+      yield* this.#bytes.find(byteLane({ column, step: 1 }), rowCount, lookup);
     }
     if (nulls === null && this.#nullNumber === NOWHERE) return numbers;
     const nullNumber = this.#nullNumber === NOWHERE ? MISSING : this.#nullNumber;

@@ -38,7 +38,7 @@ export class Groups {
       const skipped = isFrozen ? missingRows(groups, numbers) : null;
       const joined = skipped === null ? new Uint32Array(rowCount) : new Uint32Array(rowCount).fill(MISSING);
       const words = { low: signed(groups), high: signed(numbers) };
-      yield* pairs.find(words, rowCount, joined, isFrozen, skipped);
+      yield* pairs.find(words, rowCount, { numbers: joined, isFrozen, skipped });
       groups = joined;
     }
     return groups;

@@ -25,6 +25,16 @@ export interface KeyWords {
   readonly high: Int32Array | null;
 }
 
+/** Settings of a lookup, and its result. */
+export interface KeyLookup {
+  /** Receives the number of each row's key. A row that is not looked up keeps the number it has here. */
+  readonly numbers: Uint32Array;
+  /** True: keys that the table does not have are MISSING. False: they are added. */
+  readonly isFrozen: boolean;
+  /** 1 for rows that are not looked up; null for none. */
+  readonly skipped: Uint8Array | null;
+}
+
 export class WordTable {
   /** Number of keys. */
   count = 0;
@@ -47,24 +57,13 @@ export class WordTable {
     return this.#slots.byteLength;
   }
 
-  /**
-   * Finds the number of each key.
-   * @param numbers the result; a row that is `MISSING` before the call and not looked up stays so
-   * @param skipped 1 for rows that are not looked up; null for none
-   * @param isFrozen true: keys that the table does not have are MISSING. False: they are added
-   */
-  *find(
-    keys: KeyWords,
-    rowCount: number,
-    numbers: Uint32Array,
-    isFrozen: boolean,
-    skipped: Uint8Array | null,
-  ): Steps<void> {
+  /** Finds the number of each key. */
+  *find(keys: KeyWords, rowCount: number, lookup: KeyLookup): Steps<void> {
     for (let row = 0; row < rowCount; ) {
       const end = Math.min(row + STEP, rowCount);
       row = this.#isWide
-        ? this.#findWide(keys, row, end, numbers, isFrozen, skipped)
-        : this.#findNarrow(keys.low, row, end, numbers, isFrozen, skipped);
+        ? this.#findWide(keys, row, end, lookup)
+        : this.#findNarrow(keys.low, row, end, lookup);
       // A table that is three fifths full grows before it takes more keys.
       if (row < end) yield* this.#grow();
       else if (row < rowCount) yield;
@@ -80,9 +79,7 @@ export class WordTable {
     keys: Int32Array,
     start: number,
     end: number,
-    numbers: Uint32Array,
-    isFrozen: boolean,
-    skipped: Uint8Array | null,
+    { numbers, isFrozen, skipped }: KeyLookup,
   ): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -117,9 +114,7 @@ export class WordTable {
     { low, high }: KeyWords,
     start: number,
     end: number,
-    numbers: Uint32Array,
-    isFrozen: boolean,
-    skipped: Uint8Array | null,
+    { numbers, isFrozen, skipped }: KeyLookup,
   ): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
