@@ -52,7 +52,8 @@ export class ByteTable {
       row = this.#find(lane, row, end, lookup);
       if (2 * this.count >= this.#slots.length / 2) yield* this.#grow();
       // The next value may be too long for the room that is left.
-      if (row < rowCount) yield* this.#makeRoom(lane.offsets[row + 1] - lane.offsets[row]);
+      if (row < rowCount && !lookup.isFrozen)
+        yield* this.#makeRoom(lane.offsets[row + 1] - lane.offsets[row]);
       yield;
     }
   }
