@@ -1,8 +1,9 @@
 /** Computes an aggregate function of the rows of many groups at once. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { isSet, validityFrom } from "../../arrow/columns/validity.js";
+import { isSet } from "../../arrow/columns/validity.js";
 import type { Steps } from "../../async/eventLoop.js";
+import { validWhere } from "../../expression/values/operands.js";
 
 /** Rows of a batch. */
 export interface GroupedRows {
@@ -56,10 +57,5 @@ export function nullsOfRows({ kind, validity }: Column, rowCount: number): Uint8
 }
 
 /** Returns the validity of results. @param seen 0 for groups whose result is null */
-export function resultValidity(seen: ArrayLike<number>, start: number, end: number) {
-  const bits = new Uint8Array((end - start + 7) >>> 3);
-  for (let group = start; group < end; group++) {
-    if (seen[group] > 0) bits[(group - start) >>> 3] |= 1 << ((group - start) & 7);
-  }
-  return validityFrom(bits, 0, end - start);
-}
+export const resultValidity = (seen: ArrayLike<number>, start: number, end: number) =>
+  validWhere(end - start, (index) => seen[start + index] > 0);

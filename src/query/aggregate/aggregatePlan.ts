@@ -14,7 +14,7 @@ import {
 import { printExpression } from "../../expression/parse/print.js";
 import { NOWHERE, type Syntax } from "../../expression/parse/syntax.js";
 import { scalarOf } from "../../expression/values/scalars.js";
-import { BOOL, type TypedField, typeName, type ValueType } from "../../expression/values/types.js";
+import { BOOL, FLOAT64, type TypedField, typeName, type ValueType } from "../../expression/values/types.js";
 import { fieldOfValues } from "../../expression/values/valueField.js";
 import { parseFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace/queries.js";
@@ -283,12 +283,10 @@ function* callOf(call: AggregateSyntax, source: SourceExpression, binding: Bindi
   };
 }
 
-const FLOAT: ValueType = { kind: "float", bits: 64 };
-
 function* fractionOf(syntax: Syntax, source: SourceExpression, binding: Binding): Steps<number> {
   const { parameters } = binding;
-  const bound = yield* bindPart(syntax, source.text, parameters, [], source.label, () => FLOAT);
-  const value = bound.isConstant ? scalarOf(yield* bound.evaluate([], 1), FLOAT) : null;
+  const bound = yield* bindPart(syntax, source.text, parameters, [], source.label, () => FLOAT64);
+  const value = bound.isConstant ? scalarOf(yield* bound.evaluate([], 1), FLOAT64) : null;
   if (typeof value === "number" && value >= 0 && value <= 1) return value;
   throw invalid(source, syntax, "the fraction of a quantile must be a constant from 0 to 1");
 }

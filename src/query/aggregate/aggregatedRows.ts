@@ -7,9 +7,10 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { isSet, isValid } from "../../arrow/columns/validity.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
+import { positionsOfOnes } from "../../bytes/bits.js";
 import { NumberList } from "../../bytes/growing.js";
+import { truesOf } from "../../expression/kernels/logic.js";
 import type { ValueType } from "../../expression/values/types.js";
 import type { MemoryShare } from "../../memory.js";
 import { columnsFrom, compute } from "../columns/computedColumns.js";
@@ -224,12 +225,6 @@ async function withoutMissing(
   };
 }
 
-/** Returns the rows in which a condition is true. */
-function rowsWhere(condition: Column, rowCount: number): Uint32Array {
-  const rows = new NumberList();
-  if (condition.kind !== "bits") return rows.numbers;
-  const { bits, bitOffset, validity } = condition;
-  const truth = { bytes: bits, bitOffset, nullCount: 0 };
-  for (let row = 0; row < rowCount; row++) if (isSet(truth, row) && isValid(validity, row)) rows.push(row);
-  return rows.numbers;
-}
+/** Returns the rows in which a condition is true; null for all rows. */
+const rowsWhere = (column: Column, rowCount: number): Uint32Array | null =>
+  positionsOfOnes(truesOf({ column, step: 1 }, rowCount), rowCount);

@@ -172,8 +172,8 @@ export class ExactSum implements Accumulator {
   #addWide(lane: Int32Array, nulls: Uint8Array | null, { groups, rowCount, isOne }: GroupedRows): void {
     const [low, high] = this.#limbs;
     const counts = this.#counts;
-    const isUnsigned = this.#operand.kind === "int" && !this.#operand.signed;
-    if (isOne && nulls === null && !isUnsigned) {
+    const isNatural = isUnsigned(this.#operand);
+    if (isOne && nulls === null && !isNatural) {
       // A batch has too few rows for these sums to be inexact.
       let [lowSum, highSum] = [0, 0];
       for (let index = 0; index < 2 * rowCount; index += 2) {
@@ -192,7 +192,7 @@ export class ExactSum implements Accumulator {
       counts[group]++;
       const sum = low[group] + (lane[2 * row] >>> 0);
       low[group] = sum;
-      high[group] += isUnsigned ? lane[2 * row + 1] >>> 0 : lane[2 * row + 1];
+      high[group] += isNatural ? lane[2 * row + 1] >>> 0 : lane[2 * row + 1];
       if (sum >= FULL) carry(low, high, group);
     }
   }
