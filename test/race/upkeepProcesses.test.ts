@@ -25,7 +25,10 @@ it("three processes with upkeep do one job at a time, and lose no row", async ({
     return runner;
   });
   await Promise.all(runners.map(nextMessage));
-  for (let tries = 0; (await table.stats()).fragmentStats.numFragments > 2; tries++) {
+  const isKept = async (): Promise<boolean> =>
+    (await table.stats()).fragmentStats.numFragments <= 2 &&
+    (await readFile(log, "utf8")).includes("cleanup ends");
+  for (let tries = 0; !(await isKept()); tries++) {
     if (tries > 200) throw new Error("the upkeep did not come");
     await sleep(50);
   }
