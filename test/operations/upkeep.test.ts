@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DirectoryNamespace, InvalidInputError, type NamespaceWarning } from "tiltyard";
 import { afterEach, expect, it } from "vitest";
+import { openContext } from "../../src/operations/context.js";
+import { contextOptionsOf } from "../../src/operations/namespaceOptions.js";
+import { cleanupTable } from "../../src/operations/table/cleanupTable.js";
+import { optimizeTable } from "../../src/operations/table/optimizeTable.js";
 import { dueUpkeep } from "../../src/operations/upkeep/dueUpkeep.js";
+import { startUpkeep } from "../../src/operations/upkeep/upkeep.js";
 import type { ManifestFile } from "../../src/table/versions/manifest.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -19,6 +24,22 @@ function namespaceOf(root: string, options: object = {}) {
   const namespace = new DirectoryNamespace({ root, durability: "none", workers: 0, ...options });
   open.push(namespace);
   return namespace;
+}
+
+const BODIES = { optimizeTable, cleanupTable };
+
+/** Does upkeep with other operations than the namespace has, while a test runs. */
+async function withUpkeep(root: string, bodies: typeof BODIES, test: () => Promise<void>): Promise<void> {
+  const context = openContext(contextOptionsOf({ root, durability: "none", workers: 0 }));
+  const options = { intervalMs: 10, bodies: async () => bodies, onWarning: () => undefined };
+  const upkeep = startUpkeep(context, options);
+  try {
+    await test();
+  } finally {
+    upkeep.stop();
+    await context.closeJobs("cancel", false);
+    await context.close();
+  }
 }
 
 /** Waits until a condition holds. */
@@ -120,6 +141,69 @@ it("a failure is told once, and the other tables are kept", async () => {
   expect(told.map(({ kind }) => kind)).toEqual(["upkeepFailed"]);
   expect(told[0].message).toContain("table bad");
   expect(told[0].location).toBe(join(root, "bad.lance"));
+});
+
+it("fragments that a writer adds while a job ends become one, too", async () => {
+  const root = await makeTempDir();
+  const writer = namespaceOf(root);
+  await insertFragments(writer, 20);
+  let jobs = 0;
+  const bodies: typeof BODIES = {
+    ...BODIES,
+    async optimizeTable(context, ...call) {
+      const started = await optimizeTable(context, ...call);
+      if ("jobId" in started) await (await context.jobs.get()).wait({ jobId: started.jobId });
+      if (jobs++ === 0) for (let n = 20; n < 40; n++) await writer.table("t").insert([{ n }]);
+      return started;
+    },
+  };
+  await withUpkeep(root, bodies, () => until(async () => jobs > 1 && (await fragmentsOf(writer)) < 17));
+  expect(await writer.table("t").countRows()).toBe(40);
+});
+
+it("upkeep that fails is tried again later each time", async () => {
+  const root = await makeTempDir();
+  await insertFragments(namespaceOf(root), 20);
+  const attempts: number[] = [];
+  const bodies: typeof BODIES = {
+    ...BODIES,
+    async optimizeTable() {
+      attempts.push(performance.now());
+      throw new Error("no");
+    },
+  };
+  await withUpkeep(root, bodies, () => until(async () => attempts.length >= 5));
+  const [first, second, , fourth, fifth] = attempts;
+  expect(fifth - fourth).toBeGreaterThan(second - first);
+});
+
+it("a table that is created again is cleaned up like a new one", async () => {
+  const root = await makeTempDir();
+  const namespace = namespaceOf(root);
+  const table = namespace.table("t");
+  let cleanups = 0;
+  const bodies: typeof BODIES = {
+    ...BODIES,
+    async cleanupTable(context, ...call) {
+      const started = await cleanupTable(context, ...call);
+      if ("jobId" in started) await (await context.jobs.get()).wait({ jobId: started.jobId });
+      cleanups++;
+      return started;
+    },
+  };
+  const makeVersions = async (count: number): Promise<void> => {
+    await table.create([{ n: 0 }]);
+    await table.configureUpkeep({ smallFragments: "off", unindexedRows: "off", versions: 3 });
+    for (let version = 3; version <= count; version++) await table.insert([{ n: version }]);
+  };
+  await makeVersions(20);
+  await withUpkeep(root, bodies, async () => {
+    await until(async () => cleanups === 1);
+    await sleep(200);
+    await table.drop();
+    await makeVersions(10);
+    await until(async () => cleanups > 1);
+  });
 });
 
 it("nothing looks at tables after close", async () => {

@@ -10,7 +10,9 @@ import { InternalError, messageOf, ServiceUnavailableError, TableNotFoundError }
 import { parseIdentifier } from "../../ident.js";
 import { withLock } from "../../io/lock/lock.js";
 import { upkeepDirectory } from "../../jobs/jobFiles.js";
+import type { Job } from "../../namespace/jobs.js";
 import type { DirectoryNamespaceOptions, NamespaceWarning } from "../../namespace/options.js";
+import type { OptimizeTableResponse } from "../../namespace/upkeep.js";
 import type { Requests } from "../../operationTable.js";
 import { cleanupRuleIn, DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/cleanupRule.js";
 import { openVersion } from "../../table/versions/openVersion.js";
@@ -25,6 +27,8 @@ import { type DueUpkeep, dueUpkeep } from "./dueUpkeep.js";
 const INTERVAL_MS = 60_000;
 /** Failures that are remembered, so that each is told once. */
 const MAX_WARNED = 1000;
+/** Maximum number of looks from a failed attempt to the next attempt. */
+const MAX_WAITED_LOOKS = 32;
 /** Tables listed at a time. */
 const PAGE_TABLES = 1000;
 
@@ -47,10 +51,16 @@ export const startUpkeep = (context: OperationContext, options: UpkeepOptions): 
 
 /** Facts about a table from earlier looks. */
 interface SeenTable {
-  /** Latest version after the last upkeep: without another version there is nothing to do. */
+  /** Version that needs no more upkeep; 0 if unknown. */
   readonly version: number;
   readonly cleanedVersion: number;
+  /** Number of times in a row that the upkeep failed. */
+  readonly failures: number;
+  /** Number of the look that tries the upkeep again. */
+  readonly nextLook: number;
 }
+
+const UNSEEN: SeenTable = { version: 0, cleanedVersion: 0, failures: 0, nextLook: 0 };
 
 /** Upkeep that a table needs, and the version that shows it. */
 interface Need {
@@ -66,6 +76,8 @@ class Upkeep {
   readonly #warned = new Set<string>();
   readonly #abort = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Number of looks that have begun. */
+  #looks = 0;
 
   constructor(context: OperationContext, options: UpkeepOptions) {
     this.#context = context;
@@ -91,6 +103,7 @@ class Upkeep {
 
   /** Looks at all tables; never rejects. */
   async #look(): Promise<void> {
+    this.#looks++;
     try {
       for (let after = ""; ; ) {
         const page = await listAllTableNames(this.#context, { after, limit: PAGE_TABLES }, false, null);
@@ -118,16 +131,17 @@ class Upkeep {
     }
   }
 
-  /** Returns what a table needs; null if it needs nothing. */
+  /** Returns what a table needs; null if it needs nothing, or must wait after a failure. */
   async #needOf({ table, latest }: OpenTable): Promise<Need | null> {
     const version = latest && (await openVersion(table, latest));
     if (version === null) return null;
-    const before = this.#seen.get(table.root);
-    if (before?.version === version.version) return null;
-    const { cleanedVersion = 0 } = before ?? {};
+    const before = this.#seen.get(table.root) ?? UNSEEN;
+    if (before.version === version.version || before.nextLook > this.#looks) return null;
+    // A table that was dropped and created again begins with version 1.
+    const cleanedVersion = before.cleanedVersion > version.version ? 0 : before.cleanedVersion;
     const due = dueUpkeep(version.file, cleanedVersion);
     if (due.optimizes || due.cleansUp) return { due, version, cleanedVersion };
-    this.#seen.set(table.root, { version: version.version, cleanedVersion });
+    this.#seen.set(table.root, { ...UNSEEN, version: version.version, cleanedVersion });
     return null;
   }
 
@@ -137,6 +151,7 @@ class Upkeep {
    */
   async #alone(work: () => Promise<void>): Promise<void> {
     const { disk, root, lock, confinement } = this.#context;
+    this.#abort.signal.throwIfAborted();
     const directory = upkeepDirectory(root);
     await disk.makeDirectory(directory);
     let isAlone = false;
@@ -155,28 +170,47 @@ class Upkeep {
     const open = await openTable(this.#context, { id });
     const need = await this.#needOf(open);
     if (need === null) return;
-    const { due, version } = need;
-    let { cleanedVersion } = need;
-    if (due.optimizes) await this.#run("optimizeTable", { id });
-    if (due.cleansUp) {
-      const rule = cleanupRuleIn(version.file.manifest.config);
-      await this.#run("cleanupTable", { id, olderThanMs: DEFAULT_OLDER_THAN_MS, ...rule });
-      cleanedVersion = version.version;
-    }
     const { root } = open.table;
-    const after = due.optimizes ? await this.#context.latestVersions.find(root) : null;
-    this.#seen.set(root, { version: after?.version ?? version.version, cleanedVersion });
+    try {
+      this.#seen.set(root, await this.#doneUpkeep(open, need));
+    } catch (error) {
+      const failures = (this.#seen.get(root)?.failures ?? 0) + 1;
+      const nextLook = this.#looks + Math.min(2 ** failures, MAX_WAITED_LOOKS);
+      this.#seen.set(root, { ...UNSEEN, cleanedVersion: need.cleanedVersion, failures, nextLook });
+      throw error;
+    }
   }
 
-  /** Runs an operation as a job, and waits for its end. */
-  async #run(name: Name, request: Requests[Name]): Promise<void> {
+  /** Does what a table needs, and returns what is then known of it. */
+  async #doneUpkeep({ entry: { id }, table }: OpenTable, need: Need): Promise<SeenTable> {
+    const { due, version } = need;
+    const seen = { ...UNSEEN, version: version.version };
+    if (due.optimizes) seen.version = await this.#optimize(id, table.root);
+    if (!due.cleansUp) return { ...seen, cleanedVersion: need.cleanedVersion };
+    const rule = cleanupRuleIn(version.file.manifest.config);
+    await this.#run("cleanupTable", { id, olderThanMs: DEFAULT_OLDER_THAN_MS, ...rule });
+    return { ...seen, cleanedVersion: version.version };
+  }
+
+  /** Optimizes a table. @returns the version that needs no more of it; 0 if the next look must decide */
+  async #optimize(id: readonly string[], root: string): Promise<number> {
+    const { result } = await this.#run("optimizeTable", { id });
+    // A job that somebody cancelled starts again only after a change of the table.
+    if (result === undefined) return (await this.#context.latestVersions.find(root))?.version ?? 0;
+    const { transactionId, version } = result as OptimizeTableResponse;
+    // While a job merges fragments, writers may add others, which it does not see.
+    return transactionId === undefined ? version : 0;
+  }
+
+  /** Runs an operation as a job, and returns the job after its end. */
+  async #run(name: Name, request: Requests[Name]): Promise<Job> {
     const { signal } = this.#abort;
     const bodies = await this.#options.bodies();
     const body = bodies[name] as OperationBody<Name>;
     const access = accessOf(undefined, request, name, []);
     const started = await body(this.#context, { ...request, background: true, signal }, access, []);
     if (!("jobId" in started)) throw new InternalError(`${name} did not start a job`);
-    await (await this.#context.jobs.get()).wait({ jobId: started.jobId, signal });
+    return (await this.#context.jobs.get()).wait({ jobId: started.jobId, signal });
   }
 
   /** Tells a failure of a table once; a table that is gone needs no upkeep. */
