@@ -5,6 +5,7 @@ import { toTable } from "../../arrow/exchange/batch.js";
 import { objectsOfBatch } from "../../arrow/exchange/objectsOfBatch.js";
 import type { ValueForms } from "../../arrow/objects/valueForms.js";
 import { lazyModule } from "../../async/lazy.js";
+import { pulledStream } from "../../async/pulledStream.js";
 import { setInspection } from "../../inspection.js";
 import type { QueryResult, RowForms } from "../../namespace/queries.js";
 import { valueForms } from "./objectOptions.js";
@@ -66,19 +67,7 @@ function rowForms(
     toIPC: async () => (await ipcOutput.get()).ipcBytes(schema, batches(false)),
     toIPCStream() {
       const pieces = ipcPieces(schema, batches(false));
-      return new ReadableStream<Uint8Array>(
-        {
-          async pull(controller) {
-            const { done, value } = await pieces.next();
-            if (done === true) controller.close();
-            else controller.enqueue(value);
-          },
-          async cancel() {
-            await pieces.return(undefined);
-          },
-        },
-        { highWaterMark: 0 },
-      );
+      return pulledStream(pieces, () => pieces.return(undefined));
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import type { RecordBatch } from "apache-arrow";
 import { encodeIpc } from "../../arrow/exchange/ipcOutput.js";
+import { pulledStream } from "../../async/pulledStream.js";
 import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
@@ -87,21 +88,11 @@ export async function rowsAnswer(
   const pieces = isArrow
     ? encodeIpc(result.schema, all, form === "stream")
     : jsonPieces(all, { isLines: form === "lines", nonFinite });
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await pieces.next();
-        if (done === true) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await pieces.return(undefined);
-        // If no piece was requested, the generator has not begun and releases nothing.
-        await batches.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  const body = pulledStream(pieces, async () => {
+    await pieces.return(undefined);
+    // If no piece was requested, the generator has not begun and releases nothing.
+    await batches.return?.();
+  });
   return new Response(body, { status: 200, headers: { "content-type": ROW_TYPES[form], vary: "accept" } });
 }
 
