@@ -584,8 +584,17 @@ export class TableHandle<Row extends object = AnyRow> {
     // The error is thrown to the reader.
     watched.catch(() => undefined);
     return {
-      async *[Symbol.asyncIterator]() {
-        yield* await watched;
+      [Symbol.asyncIterator]() {
+        const opened = watched.then((versions) => versions[Symbol.asyncIterator]());
+        opened.catch(() => undefined);
+        return {
+          next: async () => (await opened).next(),
+          return: async () => {
+            const iterator = await opened.catch(() => null);
+            await iterator?.return?.();
+            return { done: true, value: undefined };
+          },
+        };
       },
     };
   }

@@ -144,6 +144,21 @@ it("ends when the signal aborts, the namespace closes, or the table goes", async
   await settled;
 });
 
+it("ends a pending read when the iterator returns", async ({ root }) => {
+  await using ns = new DirectoryNamespace({ root });
+  await ns.createTable({ id }, [{ k: 1 }]);
+  for (const watch of [await ns.watchTable({ id }), ns.table("t").watch()]) {
+    const iterator = watch[Symbol.asyncIterator]();
+    const pending = iterator.next();
+    await ns.describeTable({ id });
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  }
+  const absent = ns.table("none").watch()[Symbol.asyncIterator]();
+  expect(await absent.return?.()).toEqual({ done: true, value: undefined });
+});
+
 it("a table that replaced the watched one ends the watch", async ({ root }) => {
   await using ns = new DirectoryNamespace({ root });
   await ns.createTable({ id }, [{ k: 1 }]);

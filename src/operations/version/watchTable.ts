@@ -54,18 +54,35 @@ export const watchTable: OperationBody<"watchTable"> = async (context, request) 
   }
   const start = { table, id, directory: latest?.directory ?? null, last: from ?? latestVersion };
   return {
-    [Symbol.asyncIterator]: () => watchedVersions(context, { ...start }, request),
+    [Symbol.asyncIterator]: () => iteratorOf(context, { ...start }, request),
   };
 };
 
-async function* watchedVersions(
+/** Iterates over new versions. `return` ends a pending `next`; that of a generator would wait for it. */
+function iteratorOf(
   context: OperationContext,
   watched: Watched,
   { signal }: WatchTableRequest,
 ): AsyncGenerator<TableVersion, void, undefined> {
-  const alarm = new Alarm(context, versionsDirectory(watched.table.root), signal);
+  const stop = new AbortController();
+  const versions = watchedVersions(context, watched, signal, stop.signal);
+  const end = versions.return.bind(versions);
+  versions.return = (value) => {
+    stop.abort();
+    return end(value);
+  };
+  return versions;
+}
+
+async function* watchedVersions(
+  context: OperationContext,
+  watched: Watched,
+  signal: AbortSignal | undefined,
+  stop: AbortSignal,
+): AsyncGenerator<TableVersion, void, undefined> {
+  const alarm = new Alarm(context, versionsDirectory(watched.table.root), signal, stop);
   try {
-    for (;;) {
+    while (!stop.aborted) {
       // A change during the look wakes the next wait.
       alarm.reset();
       yield* newVersions(watched, signal);
@@ -125,11 +142,17 @@ class Alarm {
   #isSet = false;
   #wake: (() => void) | null = null;
 
-  constructor(context: OperationContext, directory: string, signal: AbortSignal | undefined) {
+  /** @param stop wakes the watch without an error */
+  constructor(
+    context: OperationContext,
+    directory: string,
+    signal: AbortSignal | undefined,
+    stop: AbortSignal,
+  ) {
     this.#context = context;
     this.#directory = directory;
     this.#signal = signal;
-    const signals = signal === undefined ? [context.closed] : [context.closed, signal];
+    const signals = [context.closed, stop, ...(signal === undefined ? [] : [signal])];
     this.#ends = signals.map((each) => whenAborted(each, this.#ring));
     this.reset();
   }

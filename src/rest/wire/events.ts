@@ -74,9 +74,8 @@ export function eventsAnswer(
         }
       },
       cancel() {
-        // The source ends with the request's signal; a return would wait for the next record.
         next?.catch(() => undefined);
-        if (next === null) void iterator.return?.(undefined)?.catch(() => undefined);
+        void iterator.return?.(undefined)?.catch(() => undefined);
       },
     },
     { highWaterMark: 0 },
