@@ -64,7 +64,7 @@ export class AggregateCollector {
    */
   overGroups(source: SourceExpression, aliases: ReadonlyMap<string, SourceExpression> = new Map()): Syntax {
     const change = (node: Syntax, caller: string | null): Syntax => {
-      const key = this.#keys.findIndex((each) => areEqual(each, node));
+      const key = this.#keys.findIndex((each) => isSame(each, node));
       if (key >= 0) return named(groupColumn(key), node);
       if (node.kind === "aggregate") {
         return named(groupColumn(this.#keys.length + this.#numberOf(node, source)), node);
@@ -87,7 +87,7 @@ export class AggregateCollector {
   }
 
   #numberOf(call: AggregateSyntax, source: SourceExpression): number {
-    const number = this.calls.findIndex((each) => areEqual(each.call, call));
+    const number = this.calls.findIndex((each) => isSame(each.call, call));
     return number >= 0 ? number : this.calls.push({ call, source }) - 1;
   }
 }
@@ -146,7 +146,27 @@ function withChildren(node: Syntax, change: (child: Syntax) => Syntax): Syntax {
 const membersOf = (value: object, changed: (member: unknown) => unknown): object =>
   Object.fromEntries(Object.entries(value).map(([name, member]) => [name, changed(member)]));
 
-/** True if two trees are equal but for their positions. */
+/**
+ * True if two trees are equal but for their positions. Trees of another size are not compared: in nested
+ * expressions, each node would be compared to its end with each key.
+ */
+const isSame = (left: Syntax, right: Syntax): boolean =>
+  sizeOf(left) === sizeOf(right) && areEqual(left, right);
+
+/** Number of parts of each tree that was compared. */
+const SIZES = new WeakMap<object, number>();
+
+function sizeOf(node: unknown): number {
+  if (typeof node !== "object" || node === null) return 1;
+  if (ArrayBuffer.isView(node)) return node.byteLength;
+  let size = SIZES.get(node);
+  if (size === undefined) {
+    size = Object.values(node).reduce<number>((sum, member) => sum + sizeOf(member), 1);
+    SIZES.set(node, size);
+  }
+  return size;
+}
+
 function areEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
