@@ -114,9 +114,11 @@ class Aggregation {
     }
   }
 
+  /** Functions that keep values share half of the memory. */
   get #spillOptions() {
     const { makeFile, signal } = this.#options;
-    return { makeFile, signal, maxBytes: this.#maxBytes / 2 };
+    const keeping = this.#plan.calls.filter((call) => call.isDistinct || call.function.keepsValues === true);
+    return { makeFile, signal, maxBytes: this.#maxBytes / (2 * Math.max(1, keeping.length)) };
   }
 
   async *#inMemory(

@@ -29,6 +29,8 @@ export interface AggregateFunction {
   resultType(type: ValueType): ValueType;
   /** @param fraction of a quantile, from 0 to 1; 0 for other functions */
   make(type: ValueType, fraction: number, options: SpillOptions): Accumulator;
+  /** True if a state has all values of its group, some in a file. Default false. */
+  readonly keepsValues?: boolean;
 }
 
 const anyType = (type: ValueType): ValueType => type;
@@ -84,6 +86,7 @@ const quantile: AggregateFunction = {
   operandType: floatType,
   resultType: () => FLOAT64,
   make: (_, fraction, options) => new Quantiles(fraction, new SortedValues(options)),
+  keepsValues: true,
 };
 
 export const FUNCTIONS: Readonly<Record<string, AggregateFunction>> = {
