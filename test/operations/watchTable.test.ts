@@ -1,6 +1,7 @@
 /** Watches tables while this process, another process and the reference commit. */
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { tableFromArrays, tableToIPC } from "apache-arrow";
 import {
   DirectoryNamespace,
@@ -78,8 +79,9 @@ it("sees the commits of another process and of the reference", async ({ root }) 
     for (let k = 0; k < 5; k++) await ns.insertIntoTable({ id: ["t"] }, [{ k }]);
     await ns.close();`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "inherit" });
+  const exited = once(child, "exit");
   expect(await take(iterator, 5)).toEqual([2, 3, 4, 5, 6]);
-  await new Promise((resolve) => child.once("exit", resolve));
+  await exited;
   await reference.appendTable(root, "t", tableToIPC(tableFromArrays({ k: Float64Array.of(9) })));
   expect(await take(iterator, 1)).toEqual([7]);
   await iterator.return?.();

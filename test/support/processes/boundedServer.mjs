@@ -24,6 +24,7 @@ import {
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
+import { peakBytes } from "./peakMemory.mjs";
 
 const [key, vectorRows] = process.argv.slice(2);
 const DIMENSION = 64;
@@ -67,7 +68,7 @@ const watch = setInterval(() => note(), 20);
 let peak = 0;
 const note = () => {
   // The system's own mark sees what is let go of between two looks; it is kept in kilobytes.
-  peak = Math.max(peak, process.memoryUsage.rss(), process.resourceUsage().maxRSS * 1024);
+  peak = Math.max(peak, process.memoryUsage.rss(), peakBytes());
 };
 
 process.on("message", () => {

@@ -11,6 +11,7 @@
 
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { peakBytes } from "./peakMemory.mjs";
 
 let allocated = 0;
 for (const name of [
@@ -67,6 +68,6 @@ process.on("message", async ({ root, name, columns, rowOffsets, offset, limit })
   reads.push(await read("take", () => table.take(rowOffsets)));
   reads.push(await read("range", () => table.scan({ offset, limit }).toArrow()));
   await namespace.close();
-  process.send({ reads, peakBytes: process.resourceUsage().maxRSS * 1024 });
+  process.send({ reads, peakBytes: peakBytes() });
 });
 process.send({ ready: true });

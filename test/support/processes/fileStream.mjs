@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DirectoryNamespace } from "tiltyard";
 import * as files from "tiltyard/files";
+import { peakBytes } from "./peakMemory.mjs";
 
 const [root, format, count] = process.argv.slice(2);
 const rowCount = Number(count);
@@ -49,7 +50,7 @@ process.send({
   exported: exported.rowCount,
   isSame: (await stat(path)).size === (await stat(copy)).size,
   fileMiB: written.byteCount / 2 ** 20,
-  maxRssMiB: process.resourceUsage().maxRSS / 1024,
+  maxRssMiB: peakBytes() / 2 ** 20,
   seconds,
   holdMs,
 });

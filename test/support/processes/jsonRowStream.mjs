@@ -6,6 +6,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
+import { peakBytes } from "./peakMemory.mjs";
 
 const [root, count] = process.argv.slice(2);
 const rowCount = Number(count);
@@ -69,5 +70,5 @@ process.send({
   readSeconds,
   insertHoldMs,
   readHoldMs: delay.max / 1e6,
-  maxRssMiB: process.resourceUsage().maxRSS / 1024,
+  maxRssMiB: peakBytes() / 2 ** 20,
 });

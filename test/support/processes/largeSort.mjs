@@ -4,6 +4,7 @@
 
 import { Field, Int32, LargeBinary, makeData, RecordBatch, Schema, Struct } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
+import { peakBytes } from "./peakMemory.mjs";
 
 const [root, mebibytes] = process.argv.slice(2);
 const ROWS = 8192;
@@ -48,5 +49,5 @@ for await (const batch of namespace.table("t").scan({ orderBy: [{ columnName: "k
   rows += batch.numRows;
 }
 await namespace.close();
-const peakRss = process.resourceUsage().maxRSS * 1024;
+const peakRss = peakBytes();
 process.send({ rows, expected: batchCount * ROWS, unordered, foreign, peakRss });

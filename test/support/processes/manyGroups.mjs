@@ -5,6 +5,7 @@
 
 import { tableFromArrays, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
+import { peakBytes } from "./peakMemory.mjs";
 
 const [root, groups, kind] = process.argv.slice(2);
 const groupCount = Number(groups);
@@ -44,4 +45,4 @@ for await (const batch of result) {
   rows += batch.numRows;
 }
 await namespace.close();
-process.send({ rows, wrong, peakRss: process.resourceUsage().maxRSS * 1024 });
+process.send({ rows, wrong, peakRss: peakBytes() });

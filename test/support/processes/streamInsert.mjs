@@ -19,6 +19,7 @@ import {
   Utf8,
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
+import { peakBytes } from "./peakMemory.mjs";
 
 const [root, mebibytes, form, blobMebibytes] = process.argv.slice(2);
 const ROWS = 8192;
@@ -151,5 +152,5 @@ process.send({
   expectedRows: form === "blobs" ? Number(mebibytes) / Number(blobMebibytes) : batchCount * ROWS,
   compaction,
   seconds,
-  maxRssMiB: process.resourceUsage().maxRSS / 1024,
+  maxRssMiB: peakBytes() / 2 ** 20,
 });
