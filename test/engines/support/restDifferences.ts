@@ -57,6 +57,20 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     reason:
+      "Versions tell what their commit changed: `operation`, `rows_added`, `rows_changed` and `rows_removed`.",
+    anywhere: [
+      "more: version.operation",
+      "more: version.rows_added",
+      "more: version.rows_changed",
+      "more: version.rows_removed",
+      "more: versions[].operation",
+      "more: versions[].rows_added",
+      "more: versions[].rows_changed",
+      "more: versions[].rows_removed",
+    ],
+  },
+  {
+    reason:
       "Types of indexes have the names of the spec and of LanceDB (`BTREE`, `BITMAP`, `FTS`), not those of Lance's classes (`BTree`, `Bitmap`, `Inverted`). `index_details` leaves out settings of Lance's own builder, and statistics of a vector index name its distance.",
     calls: {
       "list indexes": ["other: indexes[].index_type", "other: indexes[].index_details"],
@@ -101,6 +115,7 @@ export const DIFFERENCES: readonly Difference[] = [
     reason: "`GET` works for statistics and counts too.",
     calls: { "read the statistics of a table by GET": "200, not 405", "count rows by GET": "200, not 405" },
   },
+  { reason: "Rows may be JSON, in and out." },
   {
     reason:
       "Every error has a body, also that of an unknown route (404) or method (405). A body of another media type is refused with 415, not 400.",
