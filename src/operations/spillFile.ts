@@ -3,7 +3,7 @@
 import { PermissionDeniedError } from "../errors.js";
 import { isUnwritable } from "../io/disk/errno.js";
 import { TemporaryFile } from "../io/temporaryFile.js";
-import type { SpillFile } from "../query/order/spill.js";
+import type { SpillFile } from "../query/order/sortedRuns.js";
 import type { TableAt } from "../table/versions/tableAt.js";
 import type { OperationContext } from "./context.js";
 

@@ -5,7 +5,7 @@ import type { ComputedColumnState } from "../../namespace/schema.js";
 import { declarationOf } from "../../schema/computedFields.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
-import { staleRowsOf } from "../../write/backfill/staleRows.js";
+import { countStaleRows } from "../../write/backfill/staleRowCounts.js";
 import { rowProgress, SeenRows } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { requireSnapshot } from "../snapshot.js";
@@ -26,7 +26,7 @@ export const describeComputedColumns: OperationBody<"describeComputedColumns"> =
   const readRows = new SeenRows(onRows, rowsOfColumn * computed.length);
   const columns: ComputedColumnState[] = [];
   for (const [index, { field, declaration }] of computed.entries()) {
-    const stale = await staleRowsOf(snapshot, field, { signal: request.signal, onSeen: readRows.add });
+    const stale = await countStaleRows(snapshot, field, { signal: request.signal, onSeen: readRows.add });
     readRows.reach(rowsOfColumn * (index + 1));
     const { inputs } = declaration;
     const state = { column: formatFieldPath([field.name]), inputs, ...stale };

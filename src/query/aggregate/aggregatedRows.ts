@@ -15,7 +15,7 @@ import type { ValueType } from "../../expression/values/types.js";
 import type { MemoryShare } from "../../memory.js";
 import { columnsFrom, compute } from "../columns/computedColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
-import type { MakeSpillFile } from "../order/spill.js";
+import type { MakeSpillFile } from "../order/sortedRuns.js";
 import type { BatchRows } from "../scan/scan.js";
 import type { Accumulator } from "./accumulator.js";
 import type { AggregateCall, AggregatePlan } from "./aggregatePlan.js";

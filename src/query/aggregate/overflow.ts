@@ -10,7 +10,7 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { NumberList } from "../../bytes/growing.js";
 import { RowHash } from "../../expression/kernels/rowHash.js";
 import type { ValueType } from "../../expression/values/types.js";
-import { Run, type SpillFile } from "../order/spill.js";
+import { Run, type SpillFile } from "../order/sortedRuns.js";
 import type { BatchRows } from "../scan/scan.js";
 import type { SpillOptions } from "./sortedValues.js";
 

@@ -5,8 +5,8 @@ import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { numbersOf } from "../../expression/values/operands.js";
 import { FLOAT64, type ValueType } from "../../expression/values/types.js";
-import { sortRows } from "../order/sortRows.js";
-import { type MakeSpillFile, Run, type SpillFile } from "../order/spill.js";
+import { sortRows } from "../order/externalSort.js";
+import { type MakeSpillFile, Run, type SpillFile } from "../order/sortedRuns.js";
 import type { BatchRows } from "../scan/scan.js";
 
 const UINT32: ValueType = { kind: "int", bits: 32, signed: false };

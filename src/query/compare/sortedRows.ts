@@ -20,8 +20,8 @@ import { RowNumbers } from "../columns/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../indexes/versionSource.js";
 import { planOrder } from "../order/order.js";
 import { orderedRows } from "../order/orderedRows.js";
+import type { MakeSpillFile } from "../order/sortedRuns.js";
 import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "../order/sortKeys.js";
-import type { MakeSpillFile } from "../order/spill.js";
 import type { BatchRows } from "../scan/scan.js";
 import type { ComparedColumn } from "./comparedColumns.js";
 

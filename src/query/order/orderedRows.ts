@@ -17,9 +17,9 @@ import { filteredRows } from "../filter/filteredRows.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
 import type { BatchRows, ScanRequest } from "../scan/scan.js";
 import { readRowsAtAddresses } from "../scan/take.js";
+import { SORT_BYTES, sortRows } from "./externalSort.js";
 import type { Order, SortedRead } from "./order.js";
-import { SORT_BYTES, sortRows } from "./sortRows.js";
-import type { MakeSpillFile } from "./spill.js";
+import type { MakeSpillFile } from "./sortedRuns.js";
 import { TopRows } from "./topRows.js";
 
 /** Maximum number of first rows that stay in memory while the others pass. */

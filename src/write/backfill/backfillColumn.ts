@@ -28,6 +28,7 @@ import {
   resolvedAsAsked,
 } from "./backfillWork.js";
 import { CheckpointFiles, CheckpointGoneError } from "./checkpointFiles.js";
+import { clearOutdated } from "./clearOutdated.js";
 import { clusterFill } from "./clusterFill.js";
 import { commitValues, type FragmentToCommit } from "./commitValues.js";
 import { writeFittingRecord } from "./fittingRecord.js";
@@ -36,7 +37,6 @@ import { type ComputeFragments, type OpenFragment, OpenFragments } from "./openF
 import { fittingVersion, outdatedRows } from "./outdatedRows.js";
 import { type FilledFile, notedState, stateToNote } from "./resumeNote.js";
 import { digestOf } from "./storedFields.js";
-import { takeOutdated } from "./takeOutdated.js";
 
 export interface BackfilledColumn {
   /** Rows that got a value, including those of earlier runs. */
@@ -94,7 +94,7 @@ async function fillInRounds(
   const { target, request, settings, key, control, signal } = run;
   const { table } = target;
   const fillsAll = request.where === null;
-  const { version: cleared, fitting } = fillsAll ? await takeOutdated(run) : NOTHING_TAKEN;
+  const { version: cleared, fitting } = fillsAll ? await clearOutdated(run) : NOTHING_CLEARED;
   let committed = cleared;
   let base = await latestOf(table);
   const version = wantedVersion ?? base.version;
@@ -139,7 +139,7 @@ async function fillInRounds(
   return { rows: open.doneRows, fragments: open.count, version: committed };
 }
 
-const NOTHING_TAKEN = { version: null, fitting: null };
+const NOTHING_CLEARED = { version: null, fitting: null };
 
 /** Yields fragments to commit together, and "conflict" for each one that needs another round. */
 async function* computedGroups(

@@ -23,10 +23,10 @@ import { commitColumnFiles } from "../columns/commitColumnFiles.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { fileVersionOf } from "../dataFiles.js";
 import { type BackfillRun, resolvedAsAsked } from "./backfillWork.js";
+import { withoutOutdated, withoutUnusedFiles } from "./clearDependents.js";
 import type { ComputedPart } from "./computedRows.js";
 import { computedKey, type EarlyFile } from "./earlyFile.js";
-import { filledRows } from "./filledRows.js";
-import { withoutOutdated, withoutUnusedFiles } from "./outdatedValues.js";
+import { filledColumn } from "./filledColumn.js";
 import type { ResolvedBackfill } from "./resolvedBackfill.js";
 
 /** Values of a fragment that wait for the commit. */
@@ -109,7 +109,7 @@ async function changedFragments(
       fields: [resolved.field],
       key: computedKey(content, version),
       rowsOf: (fragment: DataFragment) =>
-        filledRows(source, fragment, resolved.field, parts, { nullStructs: version !== "2.0", signal }),
+        filledColumn(source, fragment, resolved.field, parts, { nullStructs: version !== "2.0", signal }),
     };
     const [filled] = await files.addTo([before], columns, version);
     const { fragment, outdated } = await withoutOutdated(base, { before, filled, content, parts }, resolved, {

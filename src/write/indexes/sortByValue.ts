@@ -1,7 +1,7 @@
 /**
  * Sorts the rows of an index by value. Rows that fit in memory and have consecutive ids batch by batch, like
  * addresses, are sorted by row number; their ids are computed from it. All other rows are sorted together
- * with their ids (query/order/sortRows), which spills to disk.
+ * with their ids (query/order/externalSort), which spills to disk.
  */
 
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
@@ -12,10 +12,10 @@ import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
 import { uint32Column, uint64Column } from "../../indexes/indexFile.js";
 import type { IndexRows, RowStream } from "../../indexes/kind.js";
+import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/externalSort.js";
 import { areWords, orderOfRows, pairsByWord } from "../../query/order/orderOfRows.js";
+import type { MakeSpillFile } from "../../query/order/sortedRuns.js";
 import { type KeyOrder, makeSortKeys, numbersOfWords } from "../../query/order/sortKeys.js";
-import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/sortRows.js";
-import type { MakeSpillFile } from "../../query/order/spill.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 
 const ID_BYTES = 8;

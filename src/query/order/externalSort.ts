@@ -11,8 +11,8 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BatchRows } from "../scan/scan.js";
 import { orderOfRows } from "./orderOfRows.js";
+import { type MakeSpillFile, Run, type SpillFile } from "./sortedRuns.js";
 import { compareRows, type KeyOrder, makeSortKeys, sortKeys } from "./sortKeys.js";
-import { type MakeSpillFile, Run, type SpillFile } from "./spill.js";
 
 /** Default bytes of rows that are sorted at once. */
 export const SORT_BYTES = 64 * 1024 * 1024;

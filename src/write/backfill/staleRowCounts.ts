@@ -23,7 +23,7 @@ export interface StaleRows {
 }
 
 /** Reads the column in the fragments that have it. */
-export async function staleRowsOf(
+export async function countStaleRows(
   base: OpenVersion<ReaderEnvironment>,
   field: TableField,
   options: Pick<FilterRequest, "signal" | "onSeen">,

@@ -10,13 +10,13 @@ import type { ColumnFiles } from "../columns/columnFiles.js";
 import { commitColumnFiles } from "../columns/commitColumnFiles.js";
 import { conflictIfRemoved } from "../conflictIfRemoved.js";
 import { type BackfillRun, resolvedAsAsked } from "./backfillWork.js";
+import { withoutUnusedFiles, withoutValues } from "./clearDependents.js";
 import { mustSee } from "./commitValues.js";
 import { readFittingRecord } from "./fittingRecord.js";
 import { OUTDATED_PROPERTY, outdatedRows } from "./outdatedRows.js";
-import { withoutUnusedFiles, withoutValues } from "./outdatedValues.js";
 
 /** @returns the committed version, null if all values fit; and the version in which they were checked */
-export async function takeOutdated(
+export async function clearOutdated(
   run: BackfillRun,
 ): Promise<{ readonly version: number | null; readonly fitting: OpenVersion | null }> {
   const { target, control, signal } = run;

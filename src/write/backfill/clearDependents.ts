@@ -23,7 +23,7 @@ import type { OpenLatest } from "../../table/versions/tableAt.js";
 import { type ColumnFiles, withoutFields } from "../columns/columnFiles.js";
 import { fileVersionOf } from "../dataFiles.js";
 import type { ComputedPart, ComputedRows } from "./computedRows.js";
-import { filledRows } from "./filledRows.js";
+import { filledColumn } from "./filledColumn.js";
 import { type ResolvedBackfill, selectedOffsets } from "./resolvedBackfill.js";
 import { areStored } from "./storedFields.js";
 
@@ -99,7 +99,7 @@ export async function withoutValues(
     fields: [field],
     key: JSON.stringify(["outdated", rowsKey, field.id, version]),
     rowsOf: (of: DataFragment) =>
-      filledRows(versionSource(base), of, field, [nullsAt(rows, layout)], { nullStructs, signal }),
+      filledColumn(versionSource(base), of, field, [nullsAt(rows, layout)], { nullStructs, signal }),
   };
   const [changed] = await files.addTo([fragment], columns, version);
   return changed;

@@ -18,19 +18,19 @@ import type { ComputedPart, ComputedRows } from "./computedRows.js";
 const BATCH_ROWS = 8192;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
-export interface FilledOptions {
+export interface FilledColumnOptions {
   /** True if structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Yields one value for each physical row of the fragment. */
-export async function* filledRows(
+export async function* filledColumn(
   source: FragmentSource,
   fragment: DataFragment,
   field: TableField,
   parts: readonly ComputedPart[],
-  { nullStructs, signal }: FilledOptions,
+  { nullStructs, signal }: FilledColumnOptions,
 ): AsyncGenerator<InputBatch> {
   // Parts don't overlap, so this number of rows means all rows.
   if (parts.reduce((sum, { rowCount }) => sum + rowCount, 0) === fragment.physicalRows) {
