@@ -76,6 +76,8 @@ async function groups() {
     { name: "ipc", priority: 3, test: later(ipc) },
     { name: "describing", priority: 2, test: later(describing) },
     { name: "changing", priority: 1, test: later(changing) },
+    // One file instead of one for each set of entries that share modules.
+    { name: "dropIn", priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
   ];
 }
 
@@ -128,7 +130,13 @@ const licences = {
   },
 };
 
-const ENTRIES = ["index", "rest", "ray", "files"];
+/** Modules of the drop-in for LanceDB: each is an entry, as LanceDB's package has a file for each. */
+const LANCEDB = (await readdir(join(DIST, "lancedb"), { recursive: true }))
+  .filter((name) => name.endsWith(".js"))
+  .map((name) => `lancedb/${name.replaceAll("\\", "/").slice(0, -".js".length)}`)
+  .sort();
+
+const ENTRIES = ["index", "rest", "ray", "files", "client", ...LANCEDB];
 
 /** The declarations that those of the entry points lead to, relative to the directory of all. */
 async function publicDeclarations() {
@@ -223,8 +231,9 @@ async function arrowModules() {
   };
   return {
     name: "arrow-modules",
-    transform(code) {
-      if (!code.includes('"apache-arrow"')) return null;
+    transform(code, id) {
+      // The drop-in exports all of apache-arrow in any case.
+      if (!code.includes('"apache-arrow"') || id.startsWith(moduleAt("lancedb"))) return null;
       const changed = code.replace(/^import \{([^}]*)\} from "apache-arrow";/gm, (_, list) => {
         const names = list.split(",").map((name) => name.trim()).filter((name) => name !== "");
         return names

@@ -108,6 +108,15 @@ export const settings = defineConfig({
       { find: /^tiltyard\/rest$/, replacement: fileURLToPath(new URL("./src/rest.ts", import.meta.url)) },
       { find: /^tiltyard\/ray$/, replacement: fileURLToPath(new URL("./src/ray.ts", import.meta.url)) },
       { find: /^tiltyard\/files$/, replacement: fileURLToPath(new URL("./src/files.ts", import.meta.url)) },
+      { find: /^tiltyard\/client$/, replacement: fileURLToPath(new URL("./src/client.ts", import.meta.url)) },
+      {
+        find: /^tiltyard\/(lancedb(?:\/embedding)?)$/,
+        replacement: `${fileURLToPath(new URL("./src", import.meta.url))}/$1/index.ts`,
+      },
+      {
+        find: /^tiltyard\/(lancedb\/embedding\/\w+)$/,
+        replacement: `${fileURLToPath(new URL("./src", import.meta.url))}/$1.ts`,
+      },
     ],
   },
   test: {

@@ -1,0 +1,3 @@
+/** Blob columns: their fields, and files read in pieces. */
+
+export {};

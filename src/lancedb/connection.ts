@@ -1,0 +1,3 @@
+/** Connections to databases. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Base classes of functions that embed values. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Embeds texts by the API of OpenAI. */
+
+export {};

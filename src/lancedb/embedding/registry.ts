@@ -1,0 +1,3 @@
+/** Functions that embed values, by name. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Embeds texts by models of the Transformers library. */
+
+export {};

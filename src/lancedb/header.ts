@@ -1,0 +1,3 @@
+/** Headers of requests to a server. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Kinds of indexes and their settings. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Handles of jobs. */
+
+export {};

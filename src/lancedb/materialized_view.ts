@@ -1,0 +1,3 @@
+/** Materialized views. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Merges of rows by key. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Credentials for OAuth tokens. */
+
+export {};

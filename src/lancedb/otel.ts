@@ -1,0 +1,3 @@
+/** Metrics for OpenTelemetry. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Shuffles and splits of tables. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Queries that are built step by step. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Rerankers of hybrid searches. */
+
+export * from "./rrf.js";

@@ -1,0 +1,3 @@
+/** Reciprocal rank fusion. */
+
+export {};

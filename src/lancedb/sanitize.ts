@@ -1,0 +1,3 @@
+/** Arrow values of another copy of apache-arrow, as values of this one. */
+
+export {};

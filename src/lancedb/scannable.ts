@@ -1,0 +1,3 @@
+/** Rows that come batch by batch. */
+
+export {};

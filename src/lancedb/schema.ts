@@ -1,0 +1,3 @@
+/** Schemas inferred from rows. */
+
+export {};

@@ -1,0 +1,3 @@
+/** Small helpers that LanceDB exports. */
+
+export {};
