@@ -80,7 +80,7 @@ const ARROWS: Record<string, readonly string[]> = {
     "TableHandle",
     "DirectoryNamespace",
   ],
-  lancedb: [],
+  lancedb: ["operationTable", "DirectoryNamespace"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */
