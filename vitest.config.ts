@@ -129,7 +129,11 @@ export const settings = defineConfig({
     expect: { poll: { timeout: PATIENCE_MS / 5 } },
     // A failure that nobody can repeat at once has to tell all it knows.
     chaiConfig: { truncateThreshold: 2000 },
-    setupFiles: ["test/support/poisonScratch.ts", "test/support/removeTempDirs.ts"],
+    setupFiles: [
+      "test/support/fixedSeed.ts",
+      "test/support/poisonScratch.ts",
+      "test/support/removeTempDirs.ts",
+    ],
     // The reference tells on its standard error of what the tests make it refuse; whoever looks for errors there finds these.
     env: { LANCEDB_LOG: process.env.LANCEDB_LOG ?? "off", RUST_BACKTRACE: process.env.RUST_BACKTRACE ?? "0" },
     // Code that runs in threads and child processes is not counted.

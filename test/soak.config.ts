@@ -2,6 +2,7 @@
  * The property tests of `npm test` with more runs and cases, and the tests that install much from npm. They
  * take half an hour on two cores. `SOAK_SCALE=100 npm run soak` runs nearly all cases, and takes a night.
  */
+import { randomInt } from "node:crypto";
 import { defineConfig, mergeConfig } from "vitest/config";
 import { settings } from "../vitest.config.ts";
 
@@ -49,6 +50,7 @@ export default mergeConfig(
       silent: false,
       env: {
         SOAK_SCALE: process.env.SOAK_SCALE ?? "2",
+        FC_SEED: process.env.FC_SEED ?? String(randomInt(2 ** 31)),
         FLIPS: process.env.FLIPS ?? "10000",
         BACKFILL_KILLS: process.env.BACKFILL_KILLS ?? "120",
         INDEX_KILLS: process.env.INDEX_KILLS ?? "60",

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeJsonb, encodeJsonb, MAXIMUM_JSON_DEPTH } from "../../src/bytes/jsonb.js";
+import { RUN_SEED } from "../support/effort.js";
 
 class JsonError extends Error {}
 const fail = (reason: string) => new JsonError(reason);
@@ -111,7 +112,7 @@ describe("the encoder refuses text that is not JSON", () => {
 });
 
 describe("any JSON value", () => {
-  const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
+  const seed = RUN_SEED;
   console.info(`jsonb: seed ${seed}`);
 
   it("keeps its meaning in JSONB", () => {

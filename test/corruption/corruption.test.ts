@@ -8,7 +8,7 @@ import { join, relative } from "node:path";
 import { type Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { afterAll, beforeAll, describe, expect, it, sharedDirectory } from "../support/fixtures.js";
 import { allTypesSpec, makeTable } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
@@ -89,7 +89,7 @@ describe.each([
   });
 
   it("gives the written rows or a typed error", async ({ root: work }) => {
-    const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
+    const seed = RUN_SEED;
     console.info(`corruption of ${maker} ${dataStorageVersion}: seed ${seed}`);
     await cp(join(root, TABLE), join(work, TABLE), { recursive: true });
     let refused = 0;

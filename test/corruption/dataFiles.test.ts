@@ -22,7 +22,7 @@ import { columnFromData } from "../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import { checkColumn } from "../support/checkColumn.js";
 import { nextMessage } from "../support/childProcess.js";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { type Damage, damage, openSpecimen, type Specimen } from "../support/fileDamage.js";
 import { allTypesSpec, makeTable, Random } from "../support/generators.js";
 import {
@@ -203,7 +203,7 @@ function checkRows(
 
 describe("damaged data files", () => {
   it("give their rows or a typed error, in bounded time and memory", async () => {
-    const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 1_000_000_007));
+    const seed = RUN_SEED;
     console.info(`data file fuzz: seed ${seed}, ${FILES} files of ${specimens.length} specimens`);
     const refusals = new Map<string, number>();
     let files = 0;

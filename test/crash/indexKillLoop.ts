@@ -7,6 +7,7 @@ import { type Table, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect } from "vitest";
 import { Drawing } from "../support/drawing.js";
+import { RUN_SEED } from "../support/effort.js";
 import type { EngineOutcome } from "../support/engineWorker.js";
 import { KillableEngine } from "../support/killableEngine.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -37,7 +38,7 @@ export async function killIndexWork<Kind extends { readonly indexType: string; r
   check,
   checkReference,
 }: IndexWork<Kind>): Promise<void> {
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const seed = RUN_SEED;
   const drawing = new Drawing(seed);
   let killed = 0;
   let underWay = 0;

@@ -14,7 +14,7 @@ import { beginning, type Change, changes, perform, stepOf } from "../model/chang
 import { Model, outcomeOf } from "../model/model.js";
 import { stateOf } from "../model/observed.js";
 import { Drawing } from "../support/drawing.js";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import type { EngineOutcome, EngineStep } from "../support/engineWorker.js";
 import { valuesOf } from "../support/intRows.js";
 import { KillableEngine, letTimePass } from "../support/killableEngine.js";
@@ -42,7 +42,7 @@ async function killRepeatedly(
   title: string,
   start: (root: string, drawing: Drawing) => Promise<Workload>,
 ): Promise<string> {
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const seed = RUN_SEED;
   const drawing = new Drawing(seed);
   const root = await makeTempDir();
   const workload = await start(root, drawing);

@@ -12,7 +12,7 @@ import { tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { Drawing } from "../support/drawing.js";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import type { EngineOutcome } from "../support/engineWorker.js";
 import { expect, it } from "../support/fixtures.js";
 import { KillableEngine } from "../support/killableEngine.js";
@@ -218,7 +218,7 @@ interface Takeover {
 }
 
 it("a new writer continues at once after one of many writers is killed", async ({ root }) => {
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const seed = RUN_SEED;
   const drawing = new Drawing(seed);
   const options = { root, durability: "none", lock: { staleMs: STALE_MS } } as const;
   const writes = new MixedWrites(WRITERS, drawing);

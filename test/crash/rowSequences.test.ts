@@ -11,7 +11,7 @@ import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { type Change, perform, rowBeginning, rowChanges, rowLines } from "../model/changes.js";
 import { Model, outcomeOf } from "../model/model.js";
 import { stateOf } from "../model/observed.js";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { type FaultMode, faultyDisk } from "../support/faultyDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -91,7 +91,7 @@ async function makeCutShort(root: string, model: Model, change: Change, fault: F
 it("tables are whole after each interrupted change, and take the next one", {
   timeout: 3_600_000,
 }, async () => {
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const seed = RUN_SEED;
   await fc.assert(
     fc.asyncProperty(sequence, async (changes) => {
       const root = await makeTempDir();

@@ -9,7 +9,7 @@ import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { parseType } from "../../src/arrow/types/type.js";
 import { fieldOf, listOf } from "../support/arrowColumns.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
 import { FILE_VERSIONS } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
@@ -199,7 +199,7 @@ describe.each(
 
 describe("each goes on with what the other made", () => {
   it.each(FILE_VERSIONS)("in %s", async (version) => {
-    const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
+    const seed = RUN_SEED;
     console.info(`columns in ${version}: seed ${seed}`);
     await fc.assert(
       fc.asyncProperty(

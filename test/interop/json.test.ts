@@ -12,6 +12,7 @@ import { decodePage } from "../../src/file/pages/decodePage.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { readPageBuffers } from "../file/pageBuffers.js";
 import { fieldOf } from "../support/arrowColumns.js";
+import { RUN_SEED } from "../support/effort.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import { FILE_VERSIONS, sharedNamespaces } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
@@ -70,7 +71,7 @@ const SAMPLES = [
 ];
 
 it.each(FILE_VERSIONS)("any JSON is the same bytes here and there, version %s", async (version) => {
-  const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
+  const seed = RUN_SEED;
   console.info(`json ${version}: seed ${seed}`);
   const json = fc.oneof(
     fc.jsonValue({ stringUnit: "binary" }).map((value) => JSON.stringify(value)),

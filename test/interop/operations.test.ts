@@ -3,7 +3,7 @@
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { it } from "../support/fixtures.js";
 import { rowsOf, valuesOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
@@ -38,7 +38,7 @@ describe.each([
 ] as const)("%s", (_title, maker, kind) => {
   it("is written by turns and both see every version alike", async ({ root, open }) => {
     const namespace = open({ manifestNaming: kind === "V1" ? "V1" : "V2" });
-    const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
+    const seed = RUN_SEED;
     console.info(`operations: seed ${seed}`);
     let tables = 0;
     await fc.assert(

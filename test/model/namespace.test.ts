@@ -5,7 +5,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { beginning, branch, type Change, changes, newId, perform, tableId } from "./changes.js";
 import { putBack, takeCopy } from "./copies.js";
@@ -59,7 +59,7 @@ const commands: fc.Arbitrary<Command>[] = [
 ];
 
 it("each engine does what the model does", { timeout: 3_600_000 }, async () => {
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const seed = RUN_SEED;
   console.log(`model: seed ${seed}, ${RUNS} runs`);
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: MAX_COMMANDS, size: "max" }), async (steps) => {

@@ -5,7 +5,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { type Change, perform, rowBeginning, rowChanges, rowLines } from "./changes.js";
 import { Engines, outcomeOfCall } from "./engines.js";
@@ -40,7 +40,7 @@ async function runSequence(changes: readonly Change[]): Promise<void> {
 }
 
 it("each change by either engine leaves the state of the model", { timeout: 3_600_000 }, async () => {
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const seed = RUN_SEED;
   console.log(`model, sequences: seed ${seed}, ${RUNS} runs`);
   await fc.assert(fc.asyncProperty(sequence, runSequence), { seed, numRuns: RUNS });
 });

@@ -14,7 +14,7 @@ import {
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -314,7 +314,7 @@ const uniqueBy = <T>(list: readonly T[], keyOf: (entry: T) => string): T[] =>
   Array.from(new Map(list.map((entry) => [keyOf(entry), entry])).values());
 
 it("random changes by either engine give the metadata of the model", async () => {
-  const seed = Number(process.env.FC_SEED ?? Date.now() % 1_000_000_007);
+  const seed = RUN_SEED;
   console.info(`field metadata: seed ${seed}`);
   await using another = new DirectoryNamespace({ root, durability: "none" });
   let version = 1;

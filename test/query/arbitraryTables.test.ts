@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, it } from "vitest";
 import { compareTables } from "../support/compareTables.js";
-import { runsOf } from "../support/effort.js";
+import { RUN_SEED, runsOf } from "../support/effort.js";
 import { makeTable, tableSpecs } from "../support/generators.js";
 import { makeNestedTable, nestedTableSpecs, withValidStructs } from "../support/nestedGenerators.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -32,7 +32,7 @@ const KINDS: Record<string, (version: Version) => fc.Arbitrary<{ spec: object; t
 
 describe.each(VERSIONS)("tables of version %s", (version) => {
   it.each(Object.keys(KINDS))("keep arbitrary %s rows", async (kind) => {
-    const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 1_000_000_007));
+    const seed = RUN_SEED;
     console.info(`round trip of ${kind} tables, ${version}: seed ${seed}`);
     const root = await makeTempDir();
     const namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: version });

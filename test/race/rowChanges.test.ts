@@ -10,6 +10,7 @@ import { Int32, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "a
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { Drawing } from "../support/drawing.js";
+import { RUN_SEED } from "../support/effort.js";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { type ChangeJob, ReferenceWorker, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -96,7 +97,7 @@ it.each([false, true])("concurrent changes lose none, with stable row ids: %s", 
   await reference.createTable(root, "t", rowsOf(ids.slice(0, 20), BEGINNING), { stableRowIds });
   await reference.appendTable(root, "t", rowsOf(ids.slice(20, 40), BEGINNING));
   await reference.appendTable(root, "t", rowsOf(ids.slice(40), BEGINNING));
-  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const seed = RUN_SEED;
   const drawing = new Drawing(seed);
   const plans = Array.from({ length: OURS + THEIRS }, (_, process) =>
     Array.from({ length: CHANGES }, (_, index) => drawChange(drawing, `${process}.${index}`)),

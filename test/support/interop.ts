@@ -8,7 +8,7 @@ import { DataType, type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll } from "vitest";
-import { runsOf } from "./effort.js";
+import { RUN_SEED, runsOf } from "./effort.js";
 import { compareTables, reference } from "./reference.js";
 
 /** Message of the reference about its own table of these rows; undefined if it is right. */
@@ -142,7 +142,7 @@ export interface Exchange<Spec> {
  */
 export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<void> {
   const { label, namespace, root, dataStorageVersion, tableOf } = exchange;
-  const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 1_000_000_007));
+  const seed = RUN_SEED;
   console.info(`${label}: seed ${seed}`);
   let here = 0;
   let there = 0;

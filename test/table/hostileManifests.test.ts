@@ -3,7 +3,6 @@
  * engine touches only the table's files, throws typed errors, and leaves the table writable.
  */
 
-import { randomInt } from "node:crypto";
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { Int32, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
@@ -32,7 +31,7 @@ import {
 import { deletionFileName, manifestName, manifestPath } from "../../src/table/versions/paths.js";
 import { listVersions } from "../../src/table/versions/versions.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
-import { runsOf, strideOf } from "../support/effort.js";
+import { RUN_SEED, runsOf, strideOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { watchedDisk } from "../support/watchedDisk.js";
 import {
@@ -49,7 +48,7 @@ const STAGED = runsOf("HOSTILE_MANIFESTS", 2000);
 const ON_DISK = runsOf("HOSTILE_MANIFESTS_ON_DISK", 30);
 /** Number of published manifests from which one is changed further. */
 const CHANGED_EVERY = strideOf("HOSTILE_CHANGED_EVERY", 40);
-const SEED = Number(process.env.HOSTILE_SEED ?? randomInt(2 ** 31));
+const SEED = RUN_SEED;
 
 const id = ["t"];
 const plain = new NodeDisk({ durability: "none" });
