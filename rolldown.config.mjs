@@ -2,8 +2,8 @@
  * Bundles the modules that tsc wrote into the package's entry points: one file each, and some for what is loaded with the
  * first calls, or what these share; as ES modules and as CommonJS. Small packages are included, because finding
  * hundreds of files takes longer than running them, and because jose has ES modules only, which CommonJS can't load
- * everywhere. apache-arrow is not, because tables are exchanged in its classes; nor are hono and zod, which only
- * `tiltyard/rest` needs.
+ * everywhere. A few modules of zod and hono are included, too, of 8 MB that they take installed. apache-arrow is not, because
+ * tables are exchanged in its classes.
  */
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -20,8 +20,8 @@ const DIST = "dist";
 for (const kind of ["esm", "cjs"]) await rm(join(DIST, kind), { recursive: true, force: true });
 
 /** What else the source imports is among the development dependencies, and included. */
-const { dependencies } = JSON.parse(await readFile("package.json", "utf8"));
-const outside = Object.keys(dependencies);
+const { dependencies, peerDependencies } = JSON.parse(await readFile("package.json", "utf8"));
+const outside = Object.keys({ ...dependencies, ...peerDependencies });
 
 /** The modules that importing one of the given loads, as absolute paths. */
 async function loadedWith(names, found = new Set()) {
@@ -77,7 +77,7 @@ async function groups() {
     { name: "describing", priority: 2, test: later(describing) },
     { name: "changing", priority: 1, test: later(changing) },
     // One file instead of one for each set of entries that share modules.
-    { name: "dropIn", priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
+    { name: DROP_IN, priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
   ];
 }
 
@@ -129,6 +129,9 @@ const licences = {
     await writeFile(join(DIST, "third-party-licences.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
   },
 };
+
+/** The chunk that holds the drop-in's modules. */
+const DROP_IN = "dropIn";
 
 /** Modules of the drop-in for LanceDB: each is an entry, as LanceDB's package has a file for each. */
 const LANCEDB = (await readdir(join(DIST, "lancedb"), { recursive: true }))
@@ -250,8 +253,8 @@ const chunkNames = {
   name: "chunk-names",
   generateBundle(_, bundle) {
     const parts = Object.values(bundle).filter(({ type }) => type === "chunk");
-    // Who deploys only the files that a program needs may leave an entry point out.
-    const loadedLater = parts.filter(({ isEntry }) => !isEntry);
+    // Who deploys only the files that a program needs may leave an entry point out, and what only the drop-in loads.
+    const loadedLater = parts.filter(({ isEntry, name }) => !isEntry && name !== DROP_IN);
     const nameOf = (fileName) => fileName.replace(/\.c?js$/, "");
     const isFile = (name) => name in bundle || outside.some((each) => name === each || name.startsWith(`${each}/`));
     const names = loadedLater

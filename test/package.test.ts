@@ -7,7 +7,12 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as index from "tiltyard";
+import * as client from "tiltyard/client";
 import * as files from "tiltyard/files";
+import * as lancedb from "tiltyard/lancedb";
+import * as embedding from "tiltyard/lancedb/embedding";
+import * as openai from "tiltyard/lancedb/embedding/openai";
+import * as transformers from "tiltyard/lancedb/embedding/transformers";
 import * as ray from "tiltyard/ray";
 import * as rest from "tiltyard/rest";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -47,6 +52,11 @@ describe("the package", () => {
     ["tiltyard/rest", rest],
     ["tiltyard/ray", ray],
     ["tiltyard/files", files],
+    ["tiltyard/client", client],
+    ["tiltyard/lancedb", lancedb],
+    ["tiltyard/lancedb/embedding", embedding],
+    ["tiltyard/lancedb/embedding/openai", openai],
+    ["tiltyard/lancedb/embedding/transformers", transformers],
   ])("exports the same of %s to both kinds of modules", async (entry, source) => {
     const names = Object.keys(source).sort();
     const print = "console.log(JSON.stringify(Object.keys(entry).sort()))";
@@ -97,6 +107,7 @@ describe("the package", () => {
     expect(imported).toBeLessThan(MAX_IMPORTED);
     // Packages for files are bundled into the entry point for files.
     expect([...seen.keys()]).not.toContain("files.js");
+    expect([...seen.keys()].filter((name) => /dropIn|client|lancedb/.test(name))).toEqual([]);
     expect(await runText("loaded.mjs", LOADED_FILES)).toEqual([]);
   });
 
@@ -197,7 +208,10 @@ describe("the package", () => {
   });
 
   it("imports what it depends on, and nothing else that is not Node's", async () => {
-    const { dependencies } = JSON.parse(await readFile(join(CHECKOUT, "package.json"), "utf8"));
+    const { dependencies, peerDependencies } = JSON.parse(
+      await readFile(join(CHECKOUT, "package.json"), "utf8"),
+    );
+    const mayImport = { ...dependencies, ...peerDependencies };
     for (const kind of ["esm", "cjs"]) {
       const directory = join(CHECKOUT, "dist", kind);
       for (const name of (await readdir(directory)).filter((each) => /\.c?js$/.test(each))) {
@@ -208,7 +222,8 @@ describe("the package", () => {
             : /\brequire\("([^"]+)"\)/g;
         const imported = [...code.matchAll(forms)].map((match) => match[1] ?? match[2]);
         const foreign = imported.filter((each) => !isBuiltin(each) && !each.startsWith("."));
-        expect(foreign.filter((each) => !(each.split("/")[0] in dependencies))).toEqual([]);
+        const packages = foreign.map((each) => /^(?:@[^/]+\/)?[^/]+/.exec(each)?.[0] ?? "");
+        expect(packages.filter((each) => !(each in mayImport))).toEqual([]);
       }
     }
   });

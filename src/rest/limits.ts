@@ -129,7 +129,10 @@ export function jsonBounds(
   };
 }
 
-/** Returns the limits for the engine. */
+/**
+ * Returns the limits for the engine.
+ * @internal
+ */
 export function engineBounds(
   route: Route,
   { maxBatchBytes, maxRows, maxColumns }: Required<RestLimits>,

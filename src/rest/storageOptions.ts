@@ -8,7 +8,7 @@ import { untilAborted } from "../async/abort.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InternalError, NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Identity, Principal } from "../namespace/request.js";
-import type { Route } from "./wire/route.js";
+import type { OperationName } from "../operationTable.js";
 
 /** A table whose files a client is about to open or write. */
 export interface StorageTable {
@@ -42,7 +42,7 @@ export type StorageOptionsHook = (
 /** A call that the engine has carried out. */
 interface AnsweredCall {
   readonly namespace: DirectoryNamespace;
-  readonly operation: Route["operation"];
+  readonly operation: OperationName;
   /** Request in the engine's form. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly identity: StorageIdentity;
