@@ -3,7 +3,8 @@
 import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { BuildableKind } from "../../indexes/kind.js";
 import { kindOfName } from "../../indexes/kinds/kinds.js";
-import { defaultMetric, vectorItemOf } from "../../indexes/vector/distance/metric.js";
+import { defaultMetric } from "../../indexes/vector/distance/metric.js";
+import { type VectorType, vectorTypeOf } from "../../indexes/vector/distance/vectorType.js";
 import { vectorKindOfName, vectorRefusal } from "../../indexes/vector/ivf/vectorKinds.js";
 import type { JobControl, JobSpec, JsonValue } from "../../jobs/job.js";
 import type { CreateTableIndexRequest, CreateTableIndexResponse } from "../../namespace/indexes.js";
@@ -98,9 +99,9 @@ function parametersFor(
 }
 
 /** Returns the distance of a vector index on a column. */
-function distanceFor({ distance }: AskedIndex, { field: { type } }: FieldAtPath): string {
-  const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
-  return distance ?? defaultMetric(item ?? "float32");
+function distanceFor({ distance }: AskedIndex, { field }: FieldAtPath): string {
+  const vectors = vectorTypeOf(field);
+  return distance ?? (vectors?.isMulti ? "cosine" : defaultMetric(vectors?.item ?? "float32"));
 }
 
 /**
@@ -121,12 +122,12 @@ function buildableKind(asked: AskedIndex, located: FieldAtPath): BuildableKind {
     return kind;
   }
   if (family === "vector") {
-    refuseLists(asked, located);
     requireKind(located, name, (field) => vectorRefusal(name, field));
-    const { type } = located.field;
-    if (type.kind === "fixedSizeList") {
+    const vectors = vectorTypeOf(located.field);
+    if (vectors !== null) {
+      checkListDistance(asked, located, vectors);
       const settings = { ...asked, kind: requestedKind, distance: distanceFor(asked, located) };
-      checkVectorSettings(settings, type.size, vectorItemOf(type.of) === "uint8");
+      checkVectorSettings(settings, vectors.dimension, vectors.item === "uint8");
     }
     const buildable = vectorKindOfName(name);
     if (buildable !== null) return buildable;
@@ -134,21 +135,11 @@ function buildableKind(asked: AskedIndex, located: FieldAtPath): BuildableKind {
   throw new UnsupportedError(`indexType: building indexes of type ${name} is not supported by this release`);
 }
 
-/**
- * Refuses an index on a multivector column.
- * @throws UnsupportedError for an index that LanceDB builds (cosine, floats); InvalidInputError for another
- *   distance
- */
-function refuseLists({ distance }: AskedIndex, { path, field }: FieldAtPath): void {
-  const vectors = field.type.kind === "list" ? field.children[0] : undefined;
-  if (vectors === undefined || vectorRefusal("IVF_PQ", vectors) !== null) return;
-  if (distance !== null && distance !== "cosine") {
-    throw new InvalidInputError(
-      `distanceType: must be cosine for column ${path}, whose rows have several vectors, not ${distance}`,
-    );
-  }
-  throw new UnsupportedError(
-    `column: indexes on ${path}, whose rows have several vectors, are not supported by this release`,
+/** @throws InvalidInputError for an index by another distance than cosine on a multivector column */
+function checkListDistance({ distance }: AskedIndex, { path }: FieldAtPath, { isMulti }: VectorType): void {
+  if (!isMulti || distance === null || distance === "cosine") return;
+  throw new InvalidInputError(
+    `distanceType: must be cosine for column ${path}, whose rows have several vectors, not ${distance}`,
   );
 }
 

@@ -1,7 +1,8 @@
 /**
  * Finds the nearest rows of vectors by an index. If there are rows outside its coverage, these and the rows
  * that the index finds are compared exactly. With a refine factor, the index returns several times the wanted
- * rows for an exact comparison.
+ * rows for an exact comparison. A search of a multivector column scores the rows of the vectors that the index
+ * finds for each query vector (scoredRows.ts).
  */
 
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
@@ -12,6 +13,7 @@ import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { wordPairs } from "../columns/rowAddresses.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { MAX_KEPT, type NearRows, offerRows, type SearchRequest } from "./nearestRows.js";
+import { scoredRows, VECTORS_PER_ROW } from "./scoredRows.js";
 import { SearchableRows } from "./searchableRows.js";
 import type { VectorIndex, VectorSearch } from "./vectorSearch.js";
 
@@ -35,8 +37,7 @@ export async function* nearestByIndex(
   most: number,
 ): AsyncGenerator<NearRows> {
   const { search, fragments, observer } = request;
-  const { requested, queries } = search;
-  const { refineFactor } = requested;
+  const { refineFactor } = search.requested;
   const coveredIds = new Set(index.segments.flatMap(({ covered }) => [...covered]));
   const covered = fragments.filter(({ id }) => coveredIds.has(id));
   const others = fragments.filter(({ id }) => !coveredIds.has(id));
@@ -44,11 +45,13 @@ export async function* nearestByIndex(
   let isExact = refineFactor !== undefined || others.length > 0;
   let wanted = most * (refineFactor ?? 1);
   const ask = () => {
-    const answer = searchIndex(source, request, index, covered, wanted, isExact);
+    const answer = search.column.isMulti
+      ? searchLists(source, request, index, covered, wanted, isExact)
+      : searchIndex(source, request, index, covered, wanted, isExact);
     return observer?.time("index", answer) ?? answer;
   };
   let candidates = await ask();
-  if (request.numbers.hasStableIds && candidates.some(hasRepeatedRows)) {
+  if (!search.column.isMulti && request.numbers.hasStableIds && candidates.some(hasRepeatedRows)) {
     // Lance 9 and 10 keep the codes of a vector from before and after an update; only the vector decides.
     isExact = true;
     wanted = Math.min(2 * wanted, MAX_NEAREST);
@@ -56,8 +59,34 @@ export async function* nearestByIndex(
   }
   const nearest = isExact ? await refined(source, request, candidates, { wanted, most }) : candidates;
   if (others.length > 0) await offerRows(source, { ...request, fragments: others }, nearest);
-  for (const query of queries.keys()) yield { query, rows: nearest[query].finish() };
+  for (const [query, rows] of nearest.entries()) yield { query, rows: rows.finish() };
 }
+
+/** Searches the index for each vector of a multivector query. @returns the rows of the one result */
+async function searchLists(
+  source: FragmentSource,
+  request: SearchRequest,
+  index: VectorIndex,
+  covered: readonly DataFragment[],
+  most: number,
+  isRefined: boolean,
+): Promise<NearestRows[]> {
+  const { search } = request;
+  const room = Math.min(MAX_NEAREST, Math.floor(MAX_KEPT / search.queries.length));
+  const vectorCount = Math.max(1, Math.min(most * VECTORS_PER_ROW, room));
+  const unbounded = { ...request, search: { ...search, ...UNBOUNDED } };
+  const found = await searchIndex(source, unbounded, index, covered, vectorCount, false);
+  const bounds = isRefined ? UNBOUNDED : search;
+  return [
+    scoredRows(
+      found.map((vectors) => vectors.finish()),
+      bounds,
+      most,
+    ),
+  ];
+}
+
+const UNBOUNDED = { lowerBound: Number.NEGATIVE_INFINITY, upperBound: Number.NaN };
 
 /** True if a row occurs with two distances. */
 function hasRepeatedRows(rows: NearestRows): boolean {
@@ -141,7 +170,8 @@ async function refined(
     for (const { query, words } of parts) {
       const rowCount = words.length / 2;
       const batch = { columns: columns.map((column) => sliceColumn(column, start, rowCount)), rowCount };
-      const one = { ...search, queries: [search.queries[query]] };
+      // The query vectors of a multivector column share one result.
+      const one = search.column.isMulti ? search : { ...search, queries: [search.queries[query]] };
       await offerRows(source, { ...request, search: one }, [nearest[query]], [batch]);
       start += rowCount;
     }

@@ -10,8 +10,8 @@ import {
   METRIC_NAMES,
   type Metric,
   type VectorItem,
-  vectorItemOf,
 } from "../../indexes/vector/distance/metric.js";
+import { type VectorType, vectorTypeOf } from "../../indexes/vector/distance/vectorType.js";
 import type { IvfIndex } from "../../indexes/vector/ivf/ivfIndex.js";
 import type { TableField } from "../../schema/schema.js";
 import { ColumnReads, type RowsPlan } from "../columns/columnReads.js";
@@ -38,13 +38,9 @@ export interface RequestedSearch {
 }
 
 /** A vector column. */
-export interface VectorColumn {
+export interface VectorColumn extends VectorType {
   readonly path: readonly string[];
   readonly field: TableField;
-  readonly item: VectorItem;
-  readonly dimension: number;
-  /** True if a row has any number of vectors. */
-  readonly isMulti: boolean;
 }
 
 /** A planned search. */
@@ -220,15 +216,6 @@ function vectorColumns(fields: readonly TableField[], parents: readonly string[]
 
 /** Returns null for a column without vectors. */
 function vectorColumn(path: readonly string[], field: TableField): VectorColumn | null {
-  const { type } = field;
-  const vectorType = type.kind === "fixedSizeList" ? type : field.children[0]?.type;
-  const isMulti = type.kind === "list";
-  if (
-    (type.kind !== "fixedSizeList" && !isMulti) ||
-    vectorType?.kind !== "fixedSizeList" ||
-    vectorType.size < 1
-  )
-    return null;
-  const item = vectorItemOf(vectorType.of);
-  return item === null ? null : { path, field, item, dimension: vectorType.size, isMulti };
+  const vectors = vectorTypeOf(field);
+  return vectors && { path, field, ...vectors };
 }

@@ -4,6 +4,8 @@
  */
 
 import type { Column, Validity } from "../../../arrow/columns/column.js";
+import { sliceColumn } from "../../../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../../../arrow/columns/takeColumn.js";
 import { isSet, isValid } from "../../../arrow/columns/validity.js";
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
@@ -50,15 +52,15 @@ export function columnBytesOf({ item }: IndexedVectors, vectors: Float32Array): 
   return new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
 }
 
-/** Rows with a vector. */
+/** Vectors of some rows. */
 export interface VectorRows {
   /** Row-major. */
   readonly vectors: Float32Array;
-  /** Offsets of their rows in the input. */
-  readonly rows: Uint32Array;
+  /** Offset of each vector's row in the input; null if every row has one vector. */
+  readonly rows: Uint32Array | null;
 }
 
-/** Reads the vectors. Skips rows without one, with NaN, and by cosine of length 0. @param room allocates */
+/** Reads the vectors. Skips nulls, vectors with NaN, and by cosine those of length 0. @param room allocates */
 export function vectorsIn(
   indexed: IndexedVectors,
   column: Column,
@@ -66,14 +68,42 @@ export function vectorsIn(
 ): VectorRows {
   const dimension = numbersPerVector(indexed);
   if (column.kind === "null") return { vectors: room(0), rows: new Uint32Array(0) };
-  const read = vectorReader(indexed, column);
-  const vectors = room(column.length * dimension);
-  const rows = new Uint32Array(column.length);
+  const { column: all, rowOf } = flattened(column);
+  const read = vectorReader(indexed, all);
+  const vectors = room(all.length * dimension);
+  const rows = new Uint32Array(all.length);
   let count = 0;
-  for (let row = 0; row < column.length; row++) {
-    if (read(row, vectors, count * dimension)) rows[count++] = row;
+  for (let position = 0; position < all.length; position++) {
+    if (read(position, vectors, count * dimension)) rows[count++] = rowOf?.[position] ?? position;
   }
-  return { vectors: vectors.subarray(0, count * dimension), rows: rows.subarray(0, count) };
+  const isOnePerRow = rowOf === null && count === column.length;
+  return {
+    vectors: vectors.subarray(0, count * dimension),
+    rows: isOnePerRow ? null : rows.subarray(0, count),
+  };
+}
+
+/** Returns the vectors of a column, and the row of each; null if each row has one. */
+function flattened(column: Column): { readonly column: Column; readonly rowOf: Uint32Array | null } {
+  if (column.kind !== "list") return { column, rowOf: null };
+  const { offsets, items, validity, length } = column;
+  const first = Number(offsets[0]);
+  const rowOf = new Uint32Array(Number(offsets[length]) - first);
+  const positions = new Uint32Array(rowOf.length);
+  let count = 0;
+  for (let row = 0; row < length; row++) {
+    // A null list may have items in memory.
+    if (!isValid(validity, row)) continue;
+    for (let item = Number(offsets[row]); item < Number(offsets[row + 1]); item++) {
+      positions[count] = item;
+      rowOf[count++] = row;
+    }
+  }
+  const areAll = count === rowOf.length;
+  return {
+    column: areAll ? sliceColumn(items, first, count) : takeColumn(items, positions.subarray(0, count)),
+    rowOf: rowOf.subarray(0, count),
+  };
 }
 
 /** Copies a row's vector; returns false if the index excludes the row. */
@@ -135,11 +165,12 @@ export async function sampleVectors(
   for await (const { values } of rows) {
     await yieldToEventLoop();
     if (values.kind === "null") continue;
-    const readVector = vectorReader(indexed, values);
-    for (let row = 0; row < values.length; row++) {
+    const { column } = flattened(values);
+    const readVector = vectorReader(indexed, column);
+    for (let row = 0; row < column.length; row++) {
       const position = count < most ? count : Math.floor(next() * (seen + 1));
       seen++;
-      // Whether a row has a vector is checked only if it is drawn.
+      // Whether a vector is whole is checked only if it is drawn.
       if (position >= most || !readVector(row, read, 0)) continue;
       if ((position + 1) * dimension > sample.length) sample = enlarged(sample, 0, most * dimension);
       sample.set(read, position * dimension);

@@ -18,7 +18,8 @@ import {
 import { trainCentroids } from "../codes/kmeans.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
-import { centroidMetric, METRIC_NAMES, vectorItemOf } from "../distance/metric.js";
+import { centroidMetric, METRIC_NAMES } from "../distance/metric.js";
+import { vectorTypeOf } from "../distance/vectorType.js";
 import { codeProducts, rowTimes, trainingProducts } from "./buildTimes.js";
 import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
 
@@ -95,13 +96,13 @@ function trainingSteps(
 
 /** @throws InvalidInputError for a column without vectors */
 function indexedOf({ field }: IndexTarget, { distanceType }: VectorParameters): IndexedVectors {
-  const { type } = field;
-  const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
+  const vectors = vectorTypeOf(field);
   const metric = METRIC_NAMES.find((name) => name === distanceType);
-  if (type.kind !== "fixedSizeList" || item === null || metric === undefined) {
+  if (vectors === null || metric === undefined) {
     throw new InvalidInputError(`column: ${field.name} has no vectors`);
   }
-  return { item, dimension: type.size, metric };
+  const { item, dimension } = vectors;
+  return { item, dimension, metric };
 }
 
 function partitionCount(

@@ -9,7 +9,8 @@
  *                               flat | __pq_code | __sq_code   fixed-size lists: the vectors, or their codes
  *
  * The rows are contiguous by partition. Cosine indexes store vectors of length 1. In HNSW kinds, index.idx
- * also holds the graphs (graphFiles.ts).
+ * also holds the graphs (graphFiles.ts). An index on a multivector column has an entry for each vector of a
+ * row, all with the id of the row.
  */
 
 import { UnsupportedError } from "../../../errors.js";
@@ -21,7 +22,8 @@ import type { Codes } from "../codes/codes.js";
 import { openCodes } from "../codes/openCodes.js";
 import { jsonMembers, type TensorNumbers, tensorValues } from "../codes/tensors.js";
 import { codeKindOf, hasGraphs, VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
-import { METRIC_NAMES, type Metric, type VectorItem, vectorItemOf } from "../distance/metric.js";
+import { METRIC_NAMES, type Metric, type VectorItem } from "../distance/metric.js";
+import { vectorTypeOf } from "../distance/vectorType.js";
 import { GraphFiles } from "../graph/graphFiles.js";
 
 export const INDEX_FILE = "index.idx";
@@ -53,12 +55,10 @@ export interface IvfFiles {
  * @param field the vector column
  * @throws CorruptFileError; UnsupportedError for kinds that this release cannot search
  */
-export async function openIvfFiles(files: IndexFiles, { type }: TableField): Promise<IvfFiles> {
-  const item = type.kind === "fixedSizeList" ? vectorItemOf(type.of) : null;
-  if (type.kind === "list") throw new UnsupportedError("its rows have several vectors each");
-  if (type.kind !== "fixedSizeList" || item === null)
-    throw new UnsupportedError("its column holds no vectors");
-  const dimension = type.size;
+export async function openIvfFiles(files: IndexFiles, field: TableField): Promise<IvfFiles> {
+  const vectors = vectorTypeOf(field);
+  if (vectors === null) throw new UnsupportedError("its column holds no vectors");
+  const { item, dimension } = vectors;
   const model = await OpenIndexFile.open(files, INDEX_FILE, []);
   const { kind, metric } = kindOf(model);
   const ivf = await modelOf(model);

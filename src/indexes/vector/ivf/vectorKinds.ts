@@ -16,7 +16,7 @@ import type {
 import type { RowMoves } from "../../moves.js";
 import type { CodeModel } from "../codes/codes.js";
 import { VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
-import { vectorItemOf } from "../distance/metric.js";
+import { vectorTypeOf } from "../distance/vectorType.js";
 import { buildIvf } from "./buildIvf.js";
 import { IvfIndex } from "./ivfIndex.js";
 import type { PartitionedRows } from "./partitionedRows.js";
@@ -30,10 +30,12 @@ export const vectorKindOfName = (name: string): BuildableKind | null =>
 const OF_BYTES = "IVF_FLAT";
 
 /** Returns why a column cannot have an index of any kind, as the predicate of a sentence; null if it can. */
-export function vectorRefusal(kind: string, { type }: TableField): string | null {
-  if (type.kind !== "fixedSizeList") return "is no fixed-size list";
-  const item = vectorItemOf(type.of);
-  return item === null || (item === "uint8" && kind !== OF_BYTES) ? "holds no floats" : null;
+export function vectorRefusal(kind: string, field: TableField): string | null {
+  const vectors = vectorTypeOf(field);
+  if (vectors === null)
+    return field.type.kind === "fixedSizeList" ? "holds no floats" : "is no fixed-size list";
+  const { item, isMulti } = vectors;
+  return item === "uint8" && (kind !== OF_BYTES || isMulti) ? "holds no floats" : null;
 }
 
 const shared = {

@@ -164,7 +164,7 @@ export async function addRows(
       return memory.subarray(0, length);
     });
     // The next batch may overwrite the ids before these are encoded.
-    const idCopy = idBytes(kept.length === rowCount ? ids : takeColumn(ids, kept)).slice();
+    const idCopy = idBytes(kept === null ? ids : takeColumn(ids, kept)).slice();
     return { ...(await encodeVectors(parts, encoder, vectors, work)), ids: idCopy, rowCount, memory };
   };
   const maxWeight = work.threads === 0 ? 1 : BATCHES_AHEAD;
