@@ -1,8 +1,8 @@
 /**
  * Finds the nearest rows of vectors by an index. If there are rows outside its coverage, these and the rows
  * that the index finds are compared exactly. With a refine factor, the index returns several times the wanted
- * rows for an exact comparison. A search of a multivector column scores the rows of the vectors that the index
- * finds for each query vector (scoredRows.ts).
+ * rows for an exact comparison. A search of a multivector column scores the rows of the vectors that the
+ * index finds for each query vector (scoredRows.ts).
  */
 
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
@@ -75,11 +75,11 @@ async function searchLists(
   const room = Math.min(MAX_NEAREST, Math.floor(MAX_KEPT / search.queries.length));
   const vectorCount = Math.max(1, Math.min(most * VECTORS_PER_ROW, room));
   const unbounded = { ...request, search: { ...search, ...UNBOUNDED } };
-  const found = await searchIndex(source, unbounded, index, covered, vectorCount, false);
+  const vectors = await searchIndex(source, unbounded, index, covered, vectorCount, false);
   const bounds = isRefined ? UNBOUNDED : search;
   return [
     scoredRows(
-      found.map((vectors) => vectors.finish()),
+      vectors.map((each) => each.finish()),
       bounds,
       most,
     ),

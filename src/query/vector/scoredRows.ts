@@ -1,7 +1,8 @@
 /**
- * Scores rows of a multivector column from the vectors that an index finds for each query vector. The distance
- * of a row is a sum over the query vectors: the distance of the row's nearest vector found, or that of the
- * farthest vector found if none of the row was. So each query vector needs more rows than the search wants.
+ * Scores rows of a multivector column from the vectors that an index returns for each query vector. The
+ * distance of a row is a sum. Each query vector adds the distance of the row's nearest returned vector. If
+ * the index returned none of the row, it adds the distance of the farthest returned vector. So each query
+ * vector needs more rows than the search wants.
  */
 
 import { type NearestRowList, NearestRows } from "../../indexes/vector/distance/nearestRows.js";

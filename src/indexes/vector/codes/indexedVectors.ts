@@ -60,7 +60,10 @@ export interface VectorRows {
   readonly rows: Uint32Array | null;
 }
 
-/** Reads the vectors. Skips nulls, vectors with NaN, and by cosine those of length 0. @param room allocates */
+/**
+ * Reads the vectors. Skips nulls, vectors with NaN, and by cosine those of length 0.
+ * @param room allocates memory
+ */
 export function vectorsIn(
   indexed: IndexedVectors,
   column: Column,
