@@ -12,6 +12,7 @@ import {
   type SearchOptions,
   type SignalOptions,
   type TableHandleOptions,
+  type TakeRowsOptions,
   type UpdateOptions,
   VECTOR_OPTIONS,
   withoutNulls,
@@ -322,17 +323,39 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
-   * Returns the values of a blob column at offsets, which count as in {@link take}. A null value is null. The
-   * bytes are read only when requested.
-   * @throws InvalidInputError for an offset beyond the live rows, and for a column without blobs
+   * Returns the rows with given row ids, or at given offsets, in the table's order. Ids and offsets without a
+   * row are left out.
+   *
+   *     const rows = await table.takeRows({ rowIds: [7n, 9n], columns: ["city"] }).toArray();
+   *
+   * @throws InvalidInputError at once for unknown options; all other errors occur when the rows are read
+   */
+  takeRows<const Columns extends Selectable<Row> = undefined>(
+    options: TakeRowsOptions<Columns>,
+  ): Scan<SelectedRow<Row, Columns> & object> {
+    const checked = checkedOptions("takeRows", options as TakeRowsOptions<undefined>, "takeTableRows");
+    return scanOf(() => this.#namespace.takeTableRows({ ...checked, ...this.#read() }), checked);
+  }
+
+  /**
+   * Returns the values of a blob column at offsets, which count as in {@link take}, or by row ids. A null
+   * value is null. The bytes are read only when requested.
+   *
+   *     const [first, last] = await table.takeBlobs("image", { rowIds: [7n, 9n] });
+   *
+   * @throws InvalidInputError for an offset beyond the live rows, for an id without a row, and for a column
+   *   without blobs
    */
   async takeBlobs(
     column: LoosePath<Row>,
-    rowOffsets: queries.RowOffsets,
+    rows: queries.RowOffsets | { readonly rowIds: queries.RowIdList },
     options?: SignalOptions,
   ): Promise<(queries.LazyBlob | null)[]> {
     const { signal } = checkedOptions("takeBlobs", options, SIGNAL);
-    return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets, signal });
+    const isList = Array.isArray(rows) || ArrayBuffer.isView(rows) || !isObject(rows);
+    if (!isList) checkOptionMembers("takeBlobs", rows, ["rowIds"]);
+    const chosen = isList ? { rowOffsets: rows as queries.RowOffsets } : rows;
+    return this.#namespace.takeBlobs({ ...this.#read(), column, ...chosen, signal });
   }
 
   /**

@@ -207,8 +207,15 @@ export const OPERATIONS = {
     { ...values("branch version asOf tag rowOffsets"), columns },
     { authorizedAs: "queryTable" },
   ),
+  takeTableRows: reading<queries.TakeTableRowsRequest, queries.QueryResult>()(
+    {
+      ...values("branch version asOf tag rowIds offsets withRowId batchSize batchBytes maxColumns memory"),
+      columns,
+    },
+    { authorizedAs: "queryTable" },
+  ),
   takeBlobs: reading<queries.TakeBlobsRequest, (queries.LazyBlob | null)[]>()(
-    values("branch version asOf tag column rowOffsets"),
+    values("branch version asOf tag column rowOffsets rowIds"),
     {
       authorizedAs: "queryTable",
     },

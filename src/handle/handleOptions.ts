@@ -45,6 +45,13 @@ export interface SignalOptions {
 /** Options of the methods that commit a version and have no others. */
 export interface CommitMethodOptions extends SignalOptions, WithMessage {}
 
+/** Options of {@link TableHandle.takeRows}. */
+export interface TakeRowsOptions<Columns = Selectable>
+  extends Omit<OptionsOf<queries.TakeTableRowsRequest>, "columns"> {
+  /** Columns of the result. Default: all columns of the table. */
+  readonly columns?: Columns | undefined;
+}
+
 /** Options of {@link TableHandle.update}. */
 export interface UpdateOptions<Row = AnyRow> extends SignalOptions, WithProgress, WithMessage {
   /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all rows. */

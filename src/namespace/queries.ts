@@ -327,7 +327,39 @@ export interface TakeRowsRequest extends VersionRequest {
   readonly columns?: ColumnSelection | undefined;
 }
 
-/** Request of `takeBlobs`. */
+/**
+ * A list of row ids, as `_rowid` returns them. Numbers and texts of digits are accepted in place of bigints;
+ * JSON can't hold larger ids than 2^53 - 1 as numbers.
+ */
+export type RowIdList = readonly (number | bigint | string)[] | BigUint64Array | RowOffsets;
+
+/** Request of `takeTableRows`. It has either `rowIds` or `offsets`. */
+export interface TakeTableRowsRequest extends VersionRequest {
+  /**
+   * Row ids, as the column `_rowid` returns them. Each row comes once, in the table's order. Ids without a row
+   * are left out. An id is the row's address, or an id that the row keeps in tables with stable row ids.
+   */
+  readonly rowIds?: RowIdList | undefined;
+  /**
+   * Offsets that count the live rows of the version from 0. Rows come in the table's order, and as often as
+   * their offset is given. Offsets beyond the last row are left out.
+   */
+  readonly offsets?: RowOffsets | undefined;
+  /** Columns of the result. Default: all columns of the table. */
+  readonly columns?: ColumnSelection | undefined;
+  /** True to return the column `_rowid` after the others. Default: false. */
+  readonly withRowId?: boolean | undefined;
+  /** Maximum number of rows of a batch. */
+  readonly batchSize?: number | undefined;
+  /** Approximate number of bytes of a batch. */
+  readonly batchBytes?: number | undefined;
+  /** Maximum number of columns that `columns` may name, unless the table itself has more. */
+  readonly maxColumns?: number | undefined;
+  /** Share of a memory budget that the rows count against. */
+  readonly memory?: MemoryShare | undefined;
+}
+
+/** Request of `takeBlobs`. It has either `rowOffsets` or `rowIds`. */
 export interface TakeBlobsRequest extends VersionRequest {
   /**
    * Path of a blob column: a large_binary field with the metadata key `lance-encoding:blob`, or a struct of
@@ -335,7 +367,9 @@ export interface TakeBlobsRequest extends VersionRequest {
    */
   readonly column: string;
   /** Row offsets; see {@link TakeRowsRequest.rowOffsets}. */
-  readonly rowOffsets: RowOffsets;
+  readonly rowOffsets?: RowOffsets | undefined;
+  /** Row ids, as the column `_rowid` returns them. Any order and duplicates are allowed. */
+  readonly rowIds?: RowIdList | undefined;
 }
 
 /**

@@ -148,16 +148,16 @@ export const isNumberList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
 
 /** Returns a copy of row offsets, because the caller may change its array. */
-export function requireRowOffsets(value: unknown): Float64Array {
+export function requireRowOffsets(value: unknown, member = "rowOffsets"): Float64Array {
   if (!isNumberList(value)) {
-    throw new InvalidInputError(`rowOffsets: must be an array of numbers, not ${shortly(value)}`);
+    throw new InvalidInputError(`${member}: must be an array of numbers, not ${shortly(value)}`);
   }
   const offsets = new Float64Array(value.length);
   for (let index = 0; index < offsets.length; index++) {
     const offset = value[index];
     if (!isInteger(offset, 0)) {
       const shown = typeof offset === "number" ? offset : typeof offset;
-      throw new InvalidInputError(`rowOffsets: must be integers of at least 0, not ${shown}`);
+      throw new InvalidInputError(`${member}: must be integers of at least 0, not ${shown}`);
     }
     offsets[index] = offset;
   }

@@ -138,7 +138,9 @@ export function engineBounds(
   { maxBatchBytes, maxRows, maxColumns }: Required<RestLimits>,
 ): object {
   if (route.body === "arrow") return { maxBatchBytes, maxRows };
-  return route.operation === "queryTable" ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES } : {};
+  return ["queryTable", "takeTableRows"].includes(route.operation)
+    ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES }
+    : {};
 }
 
 /** Returns the budget of all bodies. `maxBatchBytes` limits a single body. */

@@ -145,8 +145,18 @@ function onTheWire(route: Route, request: Members, data: RowsInput | undefined) 
   if (query.size > 0) target += `?${query}`;
   if (route.methods[0] === "GET") return { target, body: null, type: null };
   if (route.body === "arrow") return { target, body: rowsOf(data), type: ARROW_TYPE };
-  return { target, body: JSON.stringify(wholeBody === null ? body : (whole ?? null)), type: JSON_TYPE };
+  return { target, body: jsonText(wholeBody === null ? body : (whole ?? null)), type: JSON_TYPE };
 }
+
+/** JSON has no bigints: they become texts. Typed arrays become lists. */
+const jsonText = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    typeof member === "bigint"
+      ? String(member)
+      : ArrayBuffer.isView(member)
+        ? Array.from(member as Uint8Array)
+        : member,
+  );
 
 /** Refuses ids that no URL can carry. */
 function segmentOf(id: readonly string[], delimiter: string): string {

@@ -44,6 +44,7 @@ const KEPT = "values of the filter's columns";
 const OF_ROWS = "rows: ";
 
 type RowsRequest = ScanRequest & FilterRequest;
+type ReadRequest = Pick<ScanRequest, "projection" | "readAhead" | "memory" | "signal">;
 
 /** Yields the columns of the selected rows, with their addresses last. */
 export async function* filteredRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
@@ -55,7 +56,8 @@ export async function* filteredRows(source: FragmentSource, request: RowsRequest
       if (!batch.isRead) {
         const fragment = byId.get(places.fragmentId);
         const foundRows = physicalRows(places, rows, rowCount);
-        if (fragment !== undefined) yield* readRows(source, request, { fragment, rows: foundRows, seenRows });
+        if (fragment !== undefined)
+          yield* readChosenRows(source, request, { fragment, rows: foundRows, seenRows });
         continue;
       }
       const wanted = covered.map((output) => columns[output]);
@@ -81,11 +83,11 @@ async function* readSelected(source: FragmentSource, request: RowsRequest): Asyn
   try {
     for await (const selection of selections(source, request, kept)) {
       if (selection.kept === null) {
-        yield* readRows(observed, request, selection);
+        yield* readChosenRows(observed, request, selection);
         continue;
       }
       let start = 0;
-      for await (const { columns, rowCount } of readRows(
+      for await (const { columns, rowCount } of readChosenRows(
         observed,
         { ...request, projection: others },
         selection,
@@ -104,7 +106,8 @@ async function* readSelected(source: FragmentSource, request: RowsRequest): Asyn
   }
 }
 
-const readRows = (source: FragmentSource, request: RowsRequest, selection: Selection) =>
+/** Reads chosen rows of a fragment: only these, or all rows of the fragment if that is faster. */
+export const readChosenRows = (source: FragmentSource, request: ReadRequest, selection: Selection) =>
   isDense(selection.rows, selection.seenRows, request.projection)
     ? scanSelected(source, request, selection)
     : takenBatches(source, request.projection, selection.fragment, selection.rows, request.signal);
@@ -262,7 +265,7 @@ function physicalRows(places: RowPlaces, rows: Uint32Array | null, rowCount: num
 /** Reads all rows of the fragment, and keeps the selected ones. */
 function scanSelected(
   source: FragmentSource,
-  request: RowsRequest,
+  request: ReadRequest,
   { fragment, rows }: Selection,
 ): AsyncGenerator<BatchRows> {
   const { projection, readAhead, memory, signal } = request;

@@ -34,10 +34,7 @@ export function runQuery(
   if (textSearch !== null) {
     return after(byText, ({ rankedBatches }) => rankedBatches(source, plan, textSearch, numbers, options));
   }
-  const effort = computationEffort(projection);
-  // Expressions run on few rows at a time, so that the event loop is not blocked.
-  const batchRows =
-    effort.size === 0 ? options.batchRows : Math.min(options.batchRows, expressionRows(effort));
+  const batchRows = batchRowsOf(projection, options.batchRows);
   const request = { ...plan, ...options, batchRows };
   const rows =
     search !== null
@@ -51,7 +48,13 @@ export function runQuery(
     const scanned = observedScan(source, options.observer, scanOf(plan, options, batchRows));
     return scannedBatches(scanned, projection, numbers, options.signal);
   }
-  return foundBatches(rows, request, numbers);
+  return returnedBatches(rows, request, numbers);
+}
+
+/** Returns the maximum rows of a batch. Expressions run on few rows at a time: the event loop must go on. */
+export function batchRowsOf(projection: Projection, requestedRows: number): number {
+  const effort = computationEffort(projection);
+  return effort.size === 0 ? requestedRows : Math.min(requestedRows, expressionRows(effort));
 }
 
 /** Runs a part of the engine after it is loaded. */
@@ -82,9 +85,14 @@ async function* scannedBatches(
   for await (const rows of scanned) yield await batchOf(rows, projection, numbers, signal);
 }
 
-async function* foundBatches(
+/** How rows become the batches that a query returns. */
+type ReturnOptions = Pick<QueryPlan, "projection"> &
+  Pick<QueryOptions, "batchRows" | "batchBytes" | "memory" | "signal">;
+
+/** Makes record batches of rows that were read. */
+export async function* returnedBatches(
   batches: AsyncIterable<BatchRows>,
-  request: QueryOptions & QueryPlan,
+  request: ReturnOptions,
   numbers: RowNumbers,
 ): AsyncGenerator<RecordBatch> {
   const { projection, memory, signal } = request;
@@ -110,7 +118,7 @@ function scanOf(plan: QueryPlan, options: QueryOptions, batchRows: number): Scan
 }
 
 /** Maximum rows of a returned batch. */
-function rowsAtOnce(request: QueryOptions & QueryPlan, rowBytes: number): number {
+function rowsAtOnce(request: ReturnOptions, rowBytes: number): number {
   const { batchRows, batchBytes, projection } = request;
   if (batchBytes === undefined) return batchRows;
   return Math.min(batchRows, rowsOfBatch(batchBytes, projection.returned.length, rowBytes));

@@ -96,10 +96,18 @@ export async function openBlobsAt(
   request: OffsetsRequest,
 ): Promise<(LazyBlob | null)[]> {
   const { rows, positions } = distinctRows(request.rowOffsets);
-  const wanted = await fragmentsAtOffsets(source, request.fragments, rows);
-  const parts = await takeParts(source, request, wanted);
-  const blobs = parts.flatMap(({ columns: [column], files: [file] }) => lazyBlobs(source, column, file));
+  const blobs = await openBlobs(source, request, await fragmentsAtOffsets(source, request.fragments, rows));
   return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);
+}
+
+/** Returns objects that read the blobs of rows later: one for each row, or null. */
+export async function openBlobs(
+  source: FragmentSource,
+  request: TakeRequest,
+  wanted: readonly RowsOfFragment[],
+): Promise<(LazyBlob | null)[]> {
+  const parts = await takeParts(source, request, wanted);
+  return parts.flatMap(({ columns: [column], files: [file] }) => lazyBlobs(source, column, file));
 }
 
 /** Reads the rows of each fragment. */

@@ -33,6 +33,8 @@ const optionalCount = count.nullish();
 const optionalText = text.nullish();
 const threshold = shape.threshold.nullish();
 const numbers = z.array(z.number());
+/** JSON has no exact numbers beyond 2^53 - 1. */
+const rowId = z.union([count, z.string().regex(/^\d{1,20}$/)]);
 const dataType = z.union([text, shape.jsonType]).nullish();
 
 /** Range of versions: the end is exclusive; -1 includes the latest version. */
@@ -218,6 +220,11 @@ const MEMBERS = {
     .describe("Pairs of the path of a column and an SQL expression"),
   values_sql: shape.stringMap.nullish().describe("SQL expressions by the paths of columns"),
   values: z.record(z.string(), shape.value).nullish().describe("Values by the names of columns"),
+  row_ids: z
+    .array(rowId)
+    .nullish()
+    .describe("Row ids as `_rowid` returns them; as texts if they exceed 2^53 - 1"),
+  offsets: z.array(count).nullish().describe("Numbers of rows among the live rows, from 0"),
   group_by: z.array(text.min(1)).nullish().describe("Keys of the groups: columns or SQL expressions"),
   having: text.nullish().describe("SQL condition on groups"),
   on: z.array(text.min(1)).min(1).describe("Columns of the key"),

@@ -206,6 +206,13 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     },
     answer: [{ id: 1, price: 9.5 }],
   },
+  takeTableRows: {
+    tag: "Rows",
+    description:
+      "Reads the rows with given row ids, or at given offsets, in the table's order. Ids and offsets without a row are left out. `accept` chooses the form; Arrow is the default.",
+    request: { row_ids: [7, "9007199254740993"], columns: ["id", "price"] },
+    answer: [{ id: 1, price: 9.5 }],
+  },
   aggregateTable: {
     tag: "Rows",
     description: "Groups rows and computes aggregate functions of each group.",

@@ -117,6 +117,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.changeAnswer({ version: shape.version, num_deleted_rows: shape.count }),
   }),
   ofTable("queryTable", "query", "Read rows", { answer: "rows" }),
+  ofTable("takeTableRows", "take", "Read rows by row id or offset", { answer: "rows" }),
   ofTable("aggregateTable", "aggregate", "Compute aggregate functions of groups of rows", {
     members: {
       values: z

@@ -1,0 +1,77 @@
+/** TakeTableRows: returns rows of a version by row ids or offsets. This operation is not in the namespace spec. */
+
+import type { RecordBatch } from "apache-arrow";
+import { runAsync } from "../../async/eventLoop.js";
+import { InvalidInputError } from "../../errors.js";
+import type { TakeTableRowsRequest } from "../../namespace/queries.js";
+import { ColumnReads } from "../../query/columns/columnReads.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { selectColumns } from "../../query/columns/projection.js";
+import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { versionSource } from "../../query/indexes/versionSource.js";
+import { batchRowsOf, returnedBatches } from "../../query/run/runQuery.js";
+import { readFoundRows, rowIdSet, rowsWithIds } from "../../query/scan/identifiedRows.js";
+import { type RowsOfFragment, rowsAtOffsets } from "../../query/scan/rowPlaces.js";
+import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { type ManifestFile, schemaMetadataOf } from "../../table/versions/manifest.js";
+import { operationError } from "../failure.js";
+import type { OperationBody } from "../operation.js";
+import { isAbsent, optionalBoolean, optionalCount, requireRowOffsets } from "../request.js";
+import { removedError, requireSnapshot } from "../snapshot.js";
+import { resultOfBatches } from "./resultForms.js";
+import { countedOffsets, requireRowIds } from "./rowIdList.js";
+
+/** Rows that a request names. */
+interface NamedRows {
+  find(source: FragmentSource, file: ManifestFile): Promise<RowsOfFragment[]>;
+  /** How often each row comes; null for once. */
+  readonly repeats: Uint32Array | null;
+}
+
+export const takeTableRows: OperationBody<"takeTableRows"> = async (context, request, access) => {
+  const { signal, memory } = request;
+  const named = await readNamedRows(request);
+  const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
+  const batchSize = optionalCount(request.batchSize, "batchSize", 1) ?? Number.POSITIVE_INFINITY;
+  const batchBytes = optionalCount(request.batchBytes, "batchBytes", 1);
+  const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
+  const snapshot = await requireSnapshot(context, request, access);
+  const { manifest } = snapshot.file;
+  const fields = decodeSchema(manifest.fields, snapshot.path);
+  const selecting = selectColumns(
+    ...([fields, new ColumnReads(fields), schemaMetadataOf(manifest), request.columns] as const),
+    { withRowId, maxColumns },
+  );
+  const projection = await runAsync(selecting, signal);
+  const source = versionSource(snapshot);
+  const numbers = new RowNumbers(source, manifest, snapshot.path);
+  const batchRows = batchRowsOf(projection, batchSize);
+  async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
+    try {
+      const parts = await named.find(source, snapshot.file);
+      const reading = { projection, readAhead, memory, signal };
+      const rows = readFoundRows(source, reading, parts, named.repeats);
+      yield* returnedBatches(rows, { projection, batchRows, batchBytes, memory, signal }, numbers);
+    } catch (error) {
+      throw operationError(await removedError([snapshot], request, error), "takeTableRows", signal);
+    }
+  }
+  return resultOfBatches(projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open()));
+};
+
+/** @throws InvalidInputError unless the request has one list of integers */
+async function readNamedRows({ rowIds, offsets }: TakeTableRowsRequest): Promise<NamedRows> {
+  if (isAbsent(rowIds) === isAbsent(offsets)) {
+    throw new InvalidInputError("rowIds and offsets: give one of them");
+  }
+  if (!isAbsent(rowIds)) {
+    const ids = await rowIdSet(await requireRowIds(rowIds));
+    return { find: (source, file) => rowsWithIds(source, file, ids), repeats: null };
+  }
+  const { distinct, repeats } = countedOffsets(requireRowOffsets(offsets, "offsets"));
+  return {
+    find: (source, { manifest }) => rowsAtOffsets(distinct, manifest.fragments, source),
+    repeats,
+  };
+}
