@@ -336,8 +336,8 @@ export type RowIdList = readonly (number | bigint | string)[] | BigUint64Array |
 /** Request of `takeTableRows`. It has either `rowIds` or `offsets`. */
 export interface TakeTableRowsRequest extends VersionRequest {
   /**
-   * Row ids, as the column `_rowid` returns them. Each row comes once, in the table's order. Ids without a row
-   * are left out. An id is the row's address, or an id that the row keeps in tables with stable row ids.
+   * Row ids, as the column `_rowid` returns them. Each row comes once, in the table's order. Ids without a
+   * row are left out. In tables with stable row ids, a row keeps its id; in others, it is the address.
    */
   readonly rowIds?: RowIdList | undefined;
   /**

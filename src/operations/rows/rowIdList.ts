@@ -49,7 +49,7 @@ function writeId(words: Uint32Array, position: number, value: unknown): void {
 export function countedOffsets(offsets: Float64Array): {
   /** Ascending, each once. */
   readonly distinct: Float64Array;
-  /** How often each distinct offset comes; null if each comes once. */
+  /** Number of times that each distinct offset comes; null if each comes once. */
   readonly repeats: Uint32Array | null;
 } {
   const sorted = offsets.slice().sort();

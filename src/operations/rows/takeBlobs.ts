@@ -4,8 +4,8 @@ import { InvalidInputError } from "../../errors.js";
 import type { LazyBlob } from "../../namespace/queries.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { idsOfRows, indexesOfIds, rowIdSet, rowsWithIds } from "../../query/filter/identifiedRows.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
-import { idsOfRows, indexesOfIds, rowIdSet, rowsWithIds } from "../../query/scan/identifiedRows.js";
 import { openBlobs, openBlobsAt } from "../../query/scan/take.js";
 import { decodeSchema } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -52,8 +52,8 @@ async function blobsOfIds(
   const source = versionSource(snapshot);
   const { manifest } = snapshot.file;
   const rows = await rowsWithIds(source, snapshot.file, await rowIdSet(rowIds));
-  const found = await idsOfRows(rows, new RowNumbers(source, manifest, snapshot.path));
-  const indexes = indexesOfIds(rowIds, found);
+  const idsInOrder = await idsOfRows(rows, new RowNumbers(source, manifest, snapshot.path));
+  const indexes = indexesOfIds(rowIds, idsInOrder);
   const missing = indexes.indexOf(-1);
   if (missing !== -1) {
     const id = (BigInt(rowIds[2 * missing + 1]) << 32n) | BigInt(rowIds[2 * missing]);

@@ -1,4 +1,4 @@
-/** TakeTableRows: returns rows of a version by row ids or offsets. This operation is not in the namespace spec. */
+/** TakeTableRows: returns rows by row ids or offsets. This operation is not in the namespace spec. */
 
 import type { RecordBatch } from "apache-arrow";
 import { runAsync } from "../../async/eventLoop.js";
@@ -8,9 +8,9 @@ import { ColumnReads } from "../../query/columns/columnReads.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { readFoundRows, rowIdSet, rowsWithIds } from "../../query/filter/identifiedRows.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { batchRowsOf, returnedBatches } from "../../query/run/runQuery.js";
-import { readFoundRows, rowIdSet, rowsWithIds } from "../../query/scan/identifiedRows.js";
 import { type RowsOfFragment, rowsAtOffsets } from "../../query/scan/rowPlaces.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -25,7 +25,7 @@ import { countedOffsets, requireRowIds } from "./rowIdList.js";
 /** Rows that a request names. */
 interface NamedRows {
   find(source: FragmentSource, file: ManifestFile): Promise<RowsOfFragment[]>;
-  /** How often each row comes; null for once. */
+  /** Number of times that each row comes; null for once. */
   readonly repeats: Uint32Array | null;
 }
 

@@ -85,7 +85,7 @@ async function* scannedBatches(
   for await (const rows of scanned) yield await batchOf(rows, projection, numbers, signal);
 }
 
-/** How rows become the batches that a query returns. */
+/** Options of the batches that a query returns. */
 type ReturnOptions = Pick<QueryPlan, "projection"> &
   Pick<QueryOptions, "batchRows" | "batchBytes" | "memory" | "signal">;
 

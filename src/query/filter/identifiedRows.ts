@@ -12,9 +12,9 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { addressesOf, addressWords, wordPairs } from "../columns/rowAddresses.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
-import { readChosenRows } from "../filter/filteredRows.js";
-import { placesOfIds, type RowsOfFragment } from "./rowPlaces.js";
-import type { BatchRows, ScanRequest } from "./scan.js";
+import { placesOfIds, type RowsOfFragment } from "../scan/rowPlaces.js";
+import type { BatchRows, ScanRequest } from "../scan/scan.js";
+import { readChosenRows } from "./filteredRows.js";
 
 const WORD = 2 ** 32;
 /** Ids between two checks of the event loop. */
@@ -69,19 +69,16 @@ export function idsOfRows(parts: readonly RowsOfFragment[], numbers: RowNumbers)
   return numbers.column("_rowid", wordPairs(words));
 }
 
-/**
- * Returns the index of each id among ids that were found.
- * @returns -1 for an id that was not found
- */
-export function indexesOfIds(ids: Uint32Array, found: FixedColumn): Int32Array {
-  const words = addressWords(found);
+/** Returns the index of each id in a column of ids; -1 for an id that is missing. */
+export function indexesOfIds(ids: Uint32Array, idColumn: FixedColumn): Int32Array {
+  const words = addressWords(idColumn);
   const positions = new Map<bigint | number, number>();
   // Ids of 54 bits or more are not exact as numbers.
   const keyOf = (pairs: Uint32Array, index: number): bigint | number =>
     pairs[2 * index + 1] < 2 ** 21
       ? pairs[2 * index + 1] * WORD + pairs[2 * index]
       : (BigInt(pairs[2 * index + 1]) << 32n) | BigInt(pairs[2 * index]);
-  for (let index = 0; index < found.length; index++) positions.set(keyOf(words, index), index);
+  for (let index = 0; index < idColumn.length; index++) positions.set(keyOf(words, index), index);
   return Int32Array.from({ length: ids.length / 2 }, (_, index) => positions.get(keyOf(ids, index)) ?? -1);
 }
 
