@@ -6,344 +6,58 @@
  * tables are exchanged in its classes.
  */
 
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { builtinModules } from "node:module";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { brotliCompressSync } from "node:zlib";
-import { decode, encode } from "@jridgewell/sourcemap-codec";
+import { join } from "node:path";
 import { defineConfig } from "rolldown";
-
-const DIST = "dist";
-
-// What an earlier build left would be packed, too.
-for (const kind of ["esm", "cjs"]) await rm(join(DIST, kind), { recursive: true, force: true });
-
-/** What else the source imports is among the development dependencies, and included. */
-const { dependencies, peerDependencies } = JSON.parse(await readFile("package.json", "utf8"));
-const outside = Object.keys({ ...dependencies, ...peerDependencies });
-
-/** The modules that importing one of the given loads, as absolute paths. */
-async function loadedWith(names, found = new Set()) {
-  for (const path of names) {
-    if (found.has(path)) continue;
-    found.add(path);
-    const text = await readFile(path, "utf8");
-    const next = [...text.matchAll(/^(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm)];
-    await loadedWith(
-      next.map(([, from, alone]) => join(dirname(path), from ?? alone)),
-      found,
-    );
-  }
-  return found;
-}
-
-const moduleAt = (name) => join(process.cwd(), DIST, name);
-
-/**
- * What importing the entry points loads is one file beside them, what the first call loads is another, and so is what
- * searches of one kind load, or changes: finding and opening a file for each set of modules that some parts share would take
- * longer than parsing what a call may not need.
- */
-async function groups() {
-  const loaded = (...names) => loadedWith(names.map((name) => moduleAt(`${name}.js`)));
-  const imported = await loaded("index");
-  const called = await loaded("engine/engine", "engine/reading");
-  const ordering = await loaded("query/order/orderedRows");
-  const byVector = await loaded(
-    "query/vector/vectorSearch",
-    "query/vector/vectorIndexes",
-    "query/run/searchedRows",
-    "indexes/vector/sketches/sketchStore",
-  );
-  const byText = await loaded("operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex");
-  const ipc = await loaded("table/fragments/arrowDeletions");
-  const describing = await loaded("engine/describing", "jobs/jobs");
-  const changing = await loaded(
-    "engine/changing",
-    "table/cleanup/autoCleanup",
-    "catalog/batches/batchRecovery",
-    "io/lock/heldLock",
-    "io/lock/staleLocks",
-  );
-  const later = (modules) => (id) => modules.has(id) && !called.has(id) && !imported.has(id);
-  return [
-    { name: "shared", priority: 8, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
-    { name: "engine", priority: 7, test: (id) => called.has(id) && !imported.has(id) },
-    { name: "ordering", priority: 6, test: later(ordering) },
-    { name: "vectorSearch", priority: 5, test: later(byVector) },
-    { name: "textSearch", priority: 4, test: later(byText) },
-    { name: "ipc", priority: 3, test: later(ipc) },
-    { name: "describing", priority: 2, test: later(describing) },
-    { name: "changing", priority: 1, test: later(changing) },
-    // One file instead of one for each set of entries that share modules.
-    { name: DROP_IN, priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
-  ];
-}
-
-// Names of classes tell errors apart, and those of functions are what a stack is read by. Private members are shortened all
-// the same.
-const compress = { keepNames: { class: true, function: true } };
-const mangle = { keepNames: true };
-
-/** The script of the threads is nobody's to read. */
-const SMALL = { compress, mangle, codegen: true };
-
-/** Short, because the first call waits until it is parsed. Lines stay; maps lead to those of the sources. */
-const SOONER = { compress, mangle, codegen: false };
-
-/** CommonJS has no maps: names, too, stay what people can read. */
-const SHORTER = { compress, mangle: false, codegen: false };
-
-const output = (format, extension, parts, isMapped) => ({
-  format,
-  dir: join(DIST, format),
-  entryFileNames: `[name].${extension}`,
-  chunkFileNames: `[name].${extension}`,
-  // A map is as large as its module. Those of CommonJS would say the same, and so would that of the script of the threads.
-  sourcemap: isMapped && format === "esm",
-  minifyInternalExports: false,
-  minify: isMapped ? (format === "cjs" ? SHORTER : SOONER) : SMALL,
-  comments: { legal: true, annotation: true, jsdoc: false },
-  codeSplitting: { groups: parts },
-});
-
-/** Writes the licences of the included packages beside the bundles. */
-const licences = {
-  name: "licences",
-  async writeBundle(_, bundle) {
-    const packages = new Set();
-    for (const { modules = {} } of Object.values(bundle)) {
-      for (const id of Object.keys(modules)) {
-        const found = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(id);
-        if (found !== null) packages.add(found[1].replace(/^\0/, ""));
-      }
-    }
-    const texts = [];
-    for (const directory of [...packages].sort()) {
-      const { name, version, license } = JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
-      const file = (await readdir(directory)).find((entry) => /^licen[cs]e/i.test(entry));
-      const text = file === undefined ? license : await readFile(join(directory, file), "utf8");
-      texts.push(`${name} ${version}\n\n${text.trim()}\n`);
-    }
-    await writeFile(join(DIST, "third-party-licences.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
-  },
-};
-
-/** The chunk that holds the drop-in's modules. */
-const DROP_IN = "dropIn";
-
-/** Modules of the drop-in for LanceDB: each is an entry, as LanceDB's package has a file for each. */
-const LANCEDB = (await readdir(join(DIST, "lancedb"), { recursive: true }))
-  .filter((name) => name.endsWith(".js"))
-  .map((name) => `lancedb/${name.replaceAll("\\", "/").slice(0, -".js".length)}`)
-  .sort();
+import {
+  chunkNames,
+  common,
+  DIST,
+  DROP_IN,
+  entriesOf,
+  groups,
+  isOutside,
+  LANCEDB,
+  licences,
+  named,
+  plugins,
+  removeOld,
+  SHORTER,
+  SMALL,
+  SOONER,
+  types,
+} from "./rolldown.parts.mjs";
 
 const ENTRIES = ["index", "rest", "ray", "files", "client", ...LANCEDB];
 
-/** The declarations that those of the entry points lead to, relative to the directory of all. */
-async function publicDeclarations() {
-  const found = new Map();
-  const visit = async (path) => {
-    if (found.has(path)) return;
-    const text = await readFile(join(DIST, path), "utf8");
-    found.set(path, text);
-    for (const [, specifier] of text.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]+)\.js"/g)) {
-      await visit(join(dirname(path), `${specifier}.d.ts`));
-    }
-  };
-  for (const name of ENTRIES) await visit(`${name}.d.ts`);
-  return found;
-}
+await removeOld(DIST);
 
-/**
- * Writes the public declarations beside the modules of a kind: compilers take them for those of `import` or of `require` by
- * the nearest package.json. Those of ES modules have maps, which lead to the sources; for CommonJS these would be the same again.
- */
-const types = {
-  name: "types",
-  async writeBundle({ format, dir }) {
-    const target = join(dir, "types");
-    await rm(target, { recursive: true, force: true });
-    for (const [path, text] of await publicDeclarations()) {
-      const file = join(target, path);
-      await mkdir(dirname(file), { recursive: true });
-      if (format === "cjs") {
-        await writeFile(file, text.replace(/^\/\/# sourceMappingURL=.*\n?/m, ""));
-        continue;
-      }
-      await writeFile(file, text);
-      const map = JSON.parse(await readFile(join(DIST, `${path}.map`), "utf8"));
-      const sources = map.sources.map((source) => join("../..", source).replaceAll("\\", "/"));
-      await writeFile(`${file}.map`, JSON.stringify({ ...map, sources }));
-    }
-    const type = format === "cjs" ? "commonjs" : "module";
-    await writeFile(join(target, "package.json"), `${JSON.stringify({ type })}\n`);
-  },
-};
-
-/**
- * Escapes what is not ASCII, all of which stands in strings and patterns: engines keep a text of one byte per character
- * then, and read it faster. A line's map is off behind an escaped character.
- */
-const asciiOnly = {
-  name: "ascii-only",
-  generateBundle(_, bundle) {
-    const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-    for (const part of Object.values(bundle)) {
-      if (part.type === "chunk") part.code = part.code.replace(/[^\0-\x7f]/g, escaped);
-    }
-  },
-};
-
-/**
- * Puts the WebAssembly of the stemmers into their module, as compressed text: the package would look for it beside itself, and wait for
- * it when it is imported, which modules of CommonJS can't.
- */
-const embeddedStemmers = {
-  name: "embedded-stemmers",
-  async load(id) {
-    const [, directory] = /^(.*[\\/]multilingual-stemmer[\\/]dist)[\\/]wasm\.js$/.exec(id) ?? [];
-    if (directory === undefined) return null;
-    const bytes = brotliCompressSync(await readFile(join(directory, "browser", "index_bg.wasm")));
-    return [
-      `import { Buffer } from "node:buffer";`,
-      `import zlib from "node:zlib";`,
-      `import { initSync, Languages, Stemmer } from "./browser/index.js";`,
-      `initSync({ module: zlib.brotliDecompressSync(Buffer.from("${bytes.toString("base64")}", "base64")) });`,
-      "export { Languages, Stemmer };",
-    ].join("\n");
-  },
-};
-
-/**
- * Takes what is imported of apache-arrow from the modules that its entry point takes it from: these are the same ones for
- * whoever imports the entry point, and a program that reads and writes no IPC need not wait until all of them are loaded.
- */
-async function arrowModules() {
-  const directory = dirname(fileURLToPath(import.meta.resolve("apache-arrow")));
-  const entry = await readFile(join(directory, "Arrow.mjs"), "utf8");
-  const modules = new Map();
-  for (const [, names, module] of entry.matchAll(/^export \{([^}]*)\} from '\.\/([^']+)\.mjs';/gm)) {
-    for (const name of names.split(",")) modules.set(name.trim(), module);
-  }
-  const moduleOf = (name) => {
-    const module = modules.get(name);
-    if (module === undefined) throw new Error(`apache-arrow: no module exports ${name}`);
-    return module;
-  };
-  return {
-    name: "arrow-modules",
-    transform(code, id) {
-      // The drop-in exports all of apache-arrow in any case.
-      if (!code.includes('"apache-arrow"') || id.startsWith(moduleAt("lancedb"))) return null;
-      const changed = code.replace(/^import \{([^}]*)\} from "apache-arrow";/gm, (_, list) => {
-        const names = list.split(",").map((name) => name.trim()).filter((name) => name !== "");
-        return names
-          .map((name) => `import { ${name} } from "apache-arrow/${moduleOf(name.split(" as ")[0])}";`)
-          .join(" ");
-      });
-      return { code: changed, map: null };
-    },
-  };
-}
-
-/** Tells the bundle the names of its chunks, and what each imports (platform/modules). */
-const chunkNames = {
-  name: "chunk-names",
-  generateBundle(_, bundle) {
-    const parts = Object.values(bundle).filter(({ type }) => type === "chunk");
-    // Who deploys only the files that a program needs may leave an entry point out, and what only the drop-in loads.
-    const loadedLater = parts.filter(({ isEntry, name }) => !isEntry && name !== DROP_IN);
-    const nameOf = (fileName) => fileName.replace(/\.c?js$/, "");
-    const isFile = (name) => name in bundle || outside.some((each) => name === each || name.startsWith(`${each}/`));
-    const names = loadedLater
-      .map(({ fileName, imports }) => [fileName, ...imports.filter(isFile)].map(nameOf).join(","))
-      .join(" ");
-    const holders = parts.filter(({ code }) => code.includes('"tiltyard chunks"'));
-    if (holders.length !== 1) throw new Error("one module tells the names of the chunks");
-    for (const part of holders) part.code = part.code.replace('"tiltyard chunks"', JSON.stringify(names));
-  },
-};
-
-const BUILT_IN = "\0built-in:";
-
-/**
- * Turns what included packages require of Node.js into imports. A function `require` made at run time would need the URL
- * of the module, which there is none of in a bundle of somebody else's, and is nothing that bundlers can see through.
- */
-const staticImports = {
-  name: "static-imports",
-  resolveId(source, _, { kind }) {
-    const name = source.replace(/^node:/, "");
-    return kind === "require-call" && builtinModules.includes(name) ? `${BUILT_IN}${name}` : null;
-  },
-  load(id) {
-    if (!id.startsWith(BUILT_IN)) return null;
-    return `import value from "node:${id.slice(BUILT_IN.length)}";\nexport { value as "module.exports" };`;
-  },
-};
-
-/** Leaves out what a map tells of the columns of a line: where in a bundle another line of a source begins is enough to find it. */
-function linesOnly(mappings) {
-  const lines = decode(mappings);
-  for (const [at, segments] of lines.entries()) {
-    const placed = segments.filter(({ length }) => length > 1);
-    lines[at] = placed
-      .filter(([, source, line], place) => source !== placed[place - 1]?.[1] || line !== placed[place - 1]?.[2])
-      .map((segment) => segment.slice(0, 4));
-  }
-  return encode(lines);
-}
-
-/**
- * Maps of the bundles lead to the lines of the TypeScript sources, which the package has in `src/`; that neither their text nor
- * the columns are in the maps again saves more than a third of the package.
- */
-const mapsToSources = {
-  name: "maps-to-sources",
-  async load(id) {
-    if (!id.startsWith(join(process.cwd(), DIST)) || !id.endsWith(".js")) return null;
-    return { code: await readFile(id, "utf8"), map: JSON.parse(await readFile(`${id}.map`, "utf8")) };
-  },
-  async writeBundle({ dir }, bundle) {
-    for (const name of Object.keys(bundle).filter((each) => each.endsWith(".map"))) {
-      const { sourcesContent, names, ...map } = JSON.parse(await readFile(join(dir, name), "utf8"));
-      await writeFile(
-        join(dir, name),
-        JSON.stringify({ ...map, names: [], mappings: linesOnly(map.mappings) }),
-      );
-    }
-  },
-};
-
-const arrow = await arrowModules();
-
-/** Included packages wait by the timers that the engine waits by, whatever a test runner puts in their place. */
-const inject = Object.fromEntries(
-  ["setTimeout", "clearTimeout", "setInterval", "clearInterval"].map((name) => [
-    name,
-    [moduleAt("async/timers.js"), name],
-  ]),
-);
+const output = (format, extension, parts, isMapped) => ({
+  ...named(extension),
+  format,
+  dir: join(DIST, format),
+  // A map is as large as its module. Those of CommonJS would say the same, and so would that of the script of the threads.
+  sourcemap: isMapped && format === "esm",
+  minify: isMapped ? (format === "cjs" ? SHORTER : SOONER) : SMALL,
+  codeSplitting: { groups: parts },
+});
 
 /** @param isMapped whether people read it: with maps, and in both forms */
-const bundle = (names, plugins, parts, isMapped) => ({
-  input: Object.fromEntries(names.map((name) => [name, join(DIST, `${name}.js`)])),
-  platform: "node",
-  // Else a comment before each module tells where it is from, as maps do.
-  experimental: { attachDebugInfo: "none" },
-  external: (id) => id.startsWith("node:") || outside.some((name) => id === name || id.startsWith(`${name}/`)),
-  transform: { inject },
-  plugins: [staticImports, embeddedStemmers, mapsToSources, arrow, asciiOnly, ...plugins],
+const bundle = (names, further, parts, isMapped) => ({
+  ...common,
+  input: entriesOf(names),
+  external: isOutside,
+  plugins: [...plugins, ...further],
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
+
+/** A program that does not use the drop-in may leave its files out. */
+const ofPackage = [licences(DIST), types(ENTRIES, true), chunkNames(({ name }) => name !== DROP_IN)];
 
 /**
  * The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. It is one for both forms
  * of the package, since a thread may load an ES module wherever it was started from.
  */
 export default defineConfig([
-  bundle(ENTRIES, [licences, types, chunkNames], await groups(), true),
+  bundle(ENTRIES, ofPackage, await groups(), true),
   bundle(["tiltyardWorker"], [], [], false),
 ]);

@@ -54,7 +54,8 @@ function isPackaged(): boolean {
   try {
     // Resolved at run time: bundlers would look for the file of a literal path.
     const packageFile = path.resolve(ownFile() ?? "", "..", "..", "..", "package.json");
-    return (JSON.parse(fs.readFileSync(packageFile, "utf8")) as { name?: unknown }).name === "tiltyard";
+    const { name } = JSON.parse(fs.readFileSync(packageFile, "utf8")) as { name?: unknown };
+    return name === "tiltyard" || name === "tiltyard-lancedb";
   } catch (error) {
     if (isShortage(error)) throw error;
     // The package's package.json is not where the package has it.
