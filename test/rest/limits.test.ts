@@ -196,6 +196,39 @@ describe("limits", () => {
     }
   });
 
+  it("queries and aggregations have at most the allowed columns", async () => {
+    const server = await serve({ maxColumns: 2 });
+    const names = ["a", "b", "c"];
+    const columns = { column_aliases: Object.fromEntries(names.map((name) => [name, "v + 1"])) };
+    const values = Object.fromEntries(names.map((name) => [name, "sum(v)"]));
+    for (const [call, body] of [
+      ["query", { columns }],
+      ["aggregate", { values }],
+      ["aggregate", { values: { a: "sum(v)", b: "min(v)" }, group_by: ["v"] }],
+    ] as const) {
+      expect(await post(server, `/v1/table/t/${call}`, body)).toMatchObject({
+        status: 400,
+        json: { detail: expect.stringContaining("at most 2 are returned") },
+      });
+    }
+    const few = { values: { a: "sum(v)", b: "min(v)" } };
+    expect((await post(server, "/v1/table/t/aggregate", few)).status).toBe(200);
+  });
+
+  it("batches of groups are of about a megabyte", async () => {
+    await namespace.createTable({ id: ["texts"] }, arrow.tableFromIPC(manyRows()));
+    const server = await serve();
+    const answer = await fetch(`${server.url}/v1/table/texts/aggregate`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ group_by: ["concat(s, cast(_rowoffset as string))"], values: {} }),
+    });
+    expect(answer.status).toBe(200);
+    const { batches } = arrow.tableFromIPC(new Uint8Array(await answer.arrayBuffer()));
+    expect(batches.reduce((sum, { numRows }) => sum + numRows, 0)).toBe(65_536);
+    expect(Math.max(...batches.map(({ data }) => data.byteLength))).toBeLessThan(2 ** 21);
+  });
+
   it("unknown limits are refused", () => {
     const options = { limit: {} } as RestHandlerOptions;
     expect(() => createRestHandler(namespace, options)).toThrow(/limit: there is no such option/);

@@ -67,7 +67,8 @@ export async function openObjects(source: RowSource, types: ObjectTypes): Promis
   if (schema.fields.length === 0) throw new InvalidInputError("the rows have no members: there is no column");
   const isKnown = types.schema !== undefined || all !== null || rows.isAtEnd;
   const guessed = isKnown ? null : { types: ofTable === null, rowCount: head.length };
-  return { schema, batches: encodeRows(schema, head, rows, guessed, source.isFromJson) };
+  rows.putBack(head);
+  return { schema, batches: encodeRows(schema, rows, guessed, source.isFromJson) };
 }
 
 /** Facts that the first rows of an iterable determined: the set of columns, and perhaps their types. */
@@ -129,24 +130,18 @@ export function requireSchema(schema: Schema | null): Schema {
 export function noObjects(schema: Schema): ObjectBatches {
   const next = async () => ({ done: true, value: undefined }) as const;
   const rows = new ObjectRows({ first: [], next, all: null, isGroups: true });
-  return { schema, batches: encodeRows(schema, [], rows, null) };
+  return { schema, batches: encodeRows(schema, rows, null) };
 }
 
 /** @param guessed facts that the first rows determined, for messages; null if there are none */
-async function* encodeRows(
-  schema: Schema,
-  head: readonly object[],
-  rows: ObjectRows,
-  guessed: Guessed | null,
-  isFromJson = false,
-) {
+async function* encodeRows(schema: Schema, rows: ObjectRows, guessed: Guessed | null, isFromJson = false) {
   const hint = guessed?.types
     ? `the types are those of the first ${guessed.rowCount} rows; pass a schema`
     : undefined;
   const columnNames = new Set(schema.fields.map(({ name }) => name));
   const batchRows = rowsOfBatch(schema);
   let firstRow = 0;
-  for (let taken = head; taken.length > 0; taken = await rows.take()) {
+  for (let taken = await rows.take(); taken.length > 0; taken = await rows.take()) {
     for (let slot = 0; slot < taken.length; slot += batchRows) {
       const batch = taken.length <= batchRows ? taken : taken.slice(slot, slot + batchRows);
       await yieldToEventLoop();
@@ -189,23 +184,35 @@ function hasNamedZone(type: DataType): boolean {
 }
 
 class ObjectRows {
-  readonly #source: RowSource;
+  readonly #next: RowSource["next"];
+  readonly #isGroups: boolean;
   /** Rows or groups that were read ahead. */
   #ahead: readonly unknown[];
+  /** Rows that were put back. */
+  #returned: object[] = [];
   #count = 0;
   isAtEnd = false;
 
-  constructor(source: RowSource) {
-    this.#source = source;
-    this.#ahead = [source.first];
+  /** The source's first row or group may be large, so it is not kept. */
+  constructor({ first, next, isGroups }: RowSource) {
+    this.#next = next;
+    this.#isGroups = isGroups;
+    this.#ahead = [first];
   }
 
-  /** Returns the next rows: a group that has any, or enough for a batch; none at the end. */
+  /** Makes rows that were taken the next ones again. */
+  putBack(rows: object[]): void {
+    this.#returned = rows;
+  }
+
+  /** Returns the next rows: those put back, a group that has any, or enough for a batch; none at the end. */
   async take(): Promise<object[]> {
-    const { isGroups } = this.#source;
-    const rows: object[] = [];
+    const isGroups = this.#isGroups;
+    const rows = this.#returned;
+    this.#returned = [];
+    if (rows.length > 0) return rows;
     while (isGroups ? rows.length === 0 : rows.length < BATCH_ROWS) {
-      const { done, value } = await this.#next();
+      const { done, value } = await this.#read();
       if (done === true) {
         this.isAtEnd = true;
         break;
@@ -216,8 +223,8 @@ class ObjectRows {
     return rows;
   }
 
-  async #next(): Promise<IteratorResult<unknown>> {
-    if (this.#ahead.length === 0) return this.#source.next();
+  async #read(): Promise<IteratorResult<unknown>> {
+    if (this.#ahead.length === 0) return this.#next();
     const [value] = this.#ahead;
     this.#ahead = [];
     return { value };
