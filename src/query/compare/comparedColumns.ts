@@ -6,12 +6,12 @@
 
 import { Field as ArrowField, Schema } from "apache-arrow";
 import type { Column, Layout } from "../../arrow/columns/column.js";
-import { isValid } from "../../arrow/columns/validity.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { isSameType, type LogicalType } from "../../arrow/types/type.js";
 import type { TableField } from "../../schema/schema.js";
-import { type KeyColumn, type KeyForm, keyColumn, keyFormOf } from "./keyColumns.js";
+import { type AreEqual, equalValues } from "./equalValues.js";
+import { type KeyForm, keyFormOf } from "./keyColumns.js";
 
 /** A column of the new version, and the same column of the old one. */
 export interface ComparedColumn {
@@ -86,41 +86,19 @@ const asBytes = ({ type, children }: Comparable): Comparable => ({
   children: children.map(asBytes),
 });
 
-/** Compares rows of two versions, value by value. */
+/** Compares rows of two versions, value by value, in place. */
 export class RowComparison {
-  readonly #pairs: readonly (readonly [KeyColumn, KeyColumn])[];
+  readonly #comparisons: readonly AreEqual[];
 
   /** @param a columns of one side, in the order of `compared`; `b` likewise */
   constructor(compared: readonly ComparedColumn[], a: readonly Column[], b: readonly Column[]) {
-    this.#pairs = compared.flatMap(({ old, form }, index) =>
-      old === null ? [] : [[keyColumn(a[index], form), keyColumn(b[index], form)] as const],
+    this.#comparisons = compared.flatMap(({ old, form }, index) =>
+      old === null ? [] : [equalValues(a[index], b[index], form)],
     );
   }
 
   /** Returns true if row `i` of one side has the values of row `j` of the other. */
   isEqual(i: number, j: number): boolean {
-    return this.#pairs.every(([a, b]) => isEqualValue(a, i, b, j));
+    return this.#comparisons.every((areEqual) => areEqual(i, j, 1));
   }
-}
-
-function isEqualValue(a: KeyColumn, i: number, b: KeyColumn, j: number): boolean {
-  const isThere = isValid(a.validity, i);
-  if (isThere !== isValid(b.validity, j)) return false;
-  if (!isThere) return true;
-  const [bytesA, startA, endA] = bytesOf(a, i);
-  const [bytesB, startB, endB] = bytesOf(b, j);
-  if (endA - startA !== endB - startB) return false;
-  for (let offset = 0; offset < endA - startA; offset++) {
-    if (bytesA[startA + offset] !== bytesB[startB + offset]) return false;
-  }
-  return true;
-}
-
-function bytesOf(column: KeyColumn, row: number): readonly [Uint8Array, number, number] {
-  if (column.kind === "fixed") {
-    const { values, byteWidth } = column;
-    return [values, row * byteWidth, (row + 1) * byteWidth];
-  }
-  const { bytes, offsets } = column;
-  return [bytes, Number(offsets[row]), Number(offsets[row + 1])];
 }

@@ -66,7 +66,8 @@ export function keyColumn(column: Column, form: KeyForm): KeyColumn {
   return isLeafForm(form) ? leafKey(column, form) : nestedKey(column, form);
 }
 
-const isLeafForm = (form: KeyForm): form is LeafForm => typeof form === "string";
+/** True for the form of a column without children. */
+export const isLeafForm = (form: KeyForm): form is LeafForm => typeof form === "string";
 
 function leafKey(column: Column, form: LeafForm): KeyColumn {
   switch (column.kind) {

@@ -1,6 +1,7 @@
 /** Reads rows of a version in the order of a key: stable row ids, or key columns. */
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
+import { valueBytes } from "../../arrow/columns/columnBytes.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -10,6 +11,7 @@ import { UINT64 } from "../../expression/values/types.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import type { MemoryShare } from "../../memory.js";
+import { rowsOfBatch } from "../../rows/batchSize.js";
 import type { ReadAhead } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -59,8 +61,9 @@ interface SortedRead {
   readonly key: RowKey;
 }
 
-/** Maximum number of rows that are compared in one step. */
+/** Maximum number of rows, and approximate bytes, that are compared and copied in one step. */
 const BATCH_ROWS = 4096;
+const BATCH_BYTES = 2 ** 22;
 
 const BY_ROW_ID: readonly KeyOrder[] = [{ type: UINT64, ascending: true, nullsFirst: false }];
 
@@ -114,8 +117,10 @@ export async function* rowsByKey(
 /** Cuts batches, so that a step on one of them is short. */
 async function* smallBatches(batches: AsyncIterable<BatchRows>): AsyncGenerator<BatchRows> {
   for await (const { columns, rowCount } of batches) {
-    for (let start = 0; start < rowCount; start += BATCH_ROWS) {
-      const count = Math.min(BATCH_ROWS, rowCount - start);
+    const rowBytes = valueBytes(columns) / rowCount;
+    const batchRows = Math.min(BATCH_ROWS, rowsOfBatch(BATCH_BYTES, columns.length, rowBytes));
+    for (let start = 0; start < rowCount; start += batchRows) {
+      const count = Math.min(batchRows, rowCount - start);
       yield { columns: columns.map((column) => sliceColumn(column, start, count)), rowCount: count };
       await yieldToEventLoop();
     }
