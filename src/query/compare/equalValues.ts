@@ -102,11 +102,15 @@ const unitValues =
 
 /** Compares floats of one unit each by their bits. */
 const floatValues =
-  <Units extends Uint16Array | Uint32Array>(a: Units, b: Units, isNaN: (bits: number) => boolean): AreEqual =>
+  <Units extends Uint16Array | Uint32Array>(
+    a: Units,
+    b: Units,
+    isNotNumber: (bits: number) => boolean,
+  ): AreEqual =>
   (i, j, count) => {
     for (let index = 0; index < count; index++) {
       const [bits, others] = [a[i + index], b[j + index]];
-      if (bits !== others && !(isNaN(bits) && isNaN(others))) return false;
+      if (bits !== others && !(isNotNumber(bits) && isNotNumber(others))) return false;
     }
     return true;
   };
