@@ -3,6 +3,14 @@
 import type { Schema, Table } from "apache-arrow";
 import type { DirectoryNamespace } from "./DirectoryNamespace.js";
 import { InvalidInputError, InvalidTableStateError } from "./errors.js";
+import type {
+  AggregateOptions,
+  CheckedKeys,
+  DistinctOptions,
+  GroupKeys,
+  GroupRow,
+  GroupValues,
+} from "./handle/aggregateTypes.js";
 import {
   type CommitMethodOptions,
   checkedOptions,
@@ -259,8 +267,12 @@ export class TableHandle<Row extends object = AnyRow> {
    *
    * @throws InvalidInputError at once for unknown options; all other errors occur when the rows are read
    */
-  aggregate(options: OptionsOf<queries.AggregateTableRequest>): Scan {
-    const query = checkedOptions("aggregate", options, "aggregateTable");
+  aggregate<
+    const Keys extends GroupKeys<Row, keyof Values> = [],
+    const Values extends GroupValues = GroupValues,
+  >(options: AggregateOptions<Row, Keys, Values>): Scan<GroupRow<Row, Keys, Values> & object> {
+    const checked = options as OptionsOf<queries.AggregateTableRequest>;
+    const query = checkedOptions("aggregate", checked, "aggregateTable");
     return scanOf(() => this.#namespace.aggregateTable({ ...query, ...this.#read() }), query);
   }
 
@@ -271,14 +283,14 @@ export class TableHandle<Row extends object = AnyRow> {
    *
    * @param columns paths of columns, or expressions
    */
-  distinct(
-    columns: string | readonly (string | queries.FilterExpression)[],
-    options?: OptionsOf<queries.AggregateTableRequest, "groupBy" | "values" | "having">,
-  ): Scan {
+  distinct<const Keys extends GroupKeys<Row>>(
+    columns: CheckedKeys<Row, Keys>,
+    options?: DistinctOptions<Keys>,
+  ): Scan<GroupRow<Row, Keys, Record<never, string>> & object> {
     const excluded = ["groupBy", "values", "having"];
-    const query = checkedOptions<typeof options & object>("distinct", options, "aggregateTable", excluded);
-    const groupBy = typeof columns === "string" ? [columns] : columns;
-    const grouped = { groupBy, ...query };
+    const checked = options as DistinctOptions | undefined;
+    const query = checkedOptions<DistinctOptions>("distinct", checked, "aggregateTable", excluded);
+    const grouped = { groupBy: columns as queries.GroupKeys, ...query };
     return scanOf(() => this.#namespace.aggregateTable({ ...grouped, values: {}, ...this.#read() }), grouped);
   }
 

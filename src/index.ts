@@ -7,6 +7,7 @@
 export { DirectoryNamespace } from "./DirectoryNamespace.js";
 export * from "./errors.js";
 export { col, Expression, lit, sql } from "./expression/build.js";
+export type { AggregateOptions, DistinctOptions, GroupRow } from "./handle/aggregateTypes.js";
 export * from "./handle/defineTable.js";
 export type {
   SearchOptions,

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { Editor } from "./support/languageService.js";
 
 const START = `
-import { DirectoryNamespace } from "tiltyard";
+import { DirectoryNamespace, sql } from "tiltyard";
 interface Place { street: string; geo: { lat: number; lon: number } | null }
 interface Order {
   id: bigint;
@@ -48,6 +48,10 @@ describe("names of columns", () => {
     ["the columns of rows at offsets", 'orders.take([0], ["^"]);'],
     ["the computed column of a backfill", 'orders.backfill("^");'],
     ["the columns to drop", 'orders.dropColumns(["^"]);'],
+    ["the keys of groups", 'orders.aggregate({ groupBy: ["^"], values: { n: "count(*)" } });'],
+    ["the one key of groups", 'orders.aggregate({ groupBy: "^", values: { n: "count(*)" } });'],
+    ["distinct columns", 'orders.distinct(["id", "^"]);'],
+    ["the one distinct column", 'orders.distinct("^");'],
   ])("completion offers %s", (_, statement) => {
     expect(offeredPaths(statement)).toEqual(PATHS);
   });
@@ -69,6 +73,15 @@ describe("names of columns", () => {
     ['orders.mergeInsert(["id", "cty"], []);', '["id", "cty"]'],
     ['orders.createIndex("cty");', '"cty"'],
     ['orders.take([0], ["cty"]);', '"cty"'],
+    ['orders.aggregate({ groupBy: ["id", "cty"], values: { n: "count(*)" } });', '"cty"'],
+    ['orders.aggregate({ groupBy: "cty", values: { n: "count(*)" } });', "groupBy"],
+    ['orders.aggregate({ groupBy: ["id"], values: { n: "count(*)" }, orderBy: ["-cty"] });', '"-cty"'],
+    ['orders.aggregate({ values: { n: "count(*)" }, orderBy: { n: "desc", cty: "asc" } });', "cty"],
+    ['orders.aggregate({ groupBy: ["id"], values: { town: "cty" } });', "town"],
+    ['orders.aggregate({ values: { n: "count(*)", most: "max(cty)" } });', "most"],
+    ['orders.distinct(["id", "cty"]);', '"cty"'],
+    ['orders.distinct("cty");', '"cty"'],
+    ['orders.distinct(["id"], { orderBy: "cty" });', "orderBy"],
     ['orders.update({ values: { cty: "Oslo" } });', "cty"],
     ['orders.update({ valuesSql: { cty: "upper(city)" } });', "cty"],
     [
@@ -85,6 +98,14 @@ describe("names of columns", () => {
       orders.scan({ columns: { columnAliases: { gross: "price * 2", town: "city" } }, orderBy: "_rowid" });
       orders.search({ text: "oak", columns: ["id", "_score"] });
       orders.backfill("added_later");
+      orders.aggregate({ groupBy: ["city", "upper(city)", "price + 1", "Price", "month", "_rowid", sql\`id\`], values: { month: "date_trunc('month', placed)" }, orderBy: "any" });
+      orders.aggregate({ groupBy: ["place.geo.lat"], values: { n: "count(*)", one: "count(1)", sum: "SUM(Price)", both: "min(price) + max(price)" }, orderBy: ["place.geo.lat", "-n", { both: "asc" }] });
+      orders.aggregate({ values: { n: "count(*) filter (where city = $city)" }, params: { city: "Oslo" }, having: "n > 1", limit: 2 });
+      orders.distinct(["city", "lower(city)"], { orderBy: ["-city", { columnName: "lower(city)" }], filter: "price > 1" });
+      const keys: string[] = ["city"];
+      orders.aggregate({ groupBy: keys, values: { n: "count(*)" }, orderBy: "city" });
+      ns.table("untyped").aggregate({ groupBy: ["any"], values: { x: "sum(other)" }, orderBy: ["any", "-x"] });
+      ns.table("untyped").distinct("any", { orderBy: "any" });
       ns.table("untyped").scan({ columns: ["any", "name.at.all"], orderBy: "else" });
       const names: string[] = ["id"];
       ns.table("untyped").scan({ columns: names });
@@ -118,10 +139,46 @@ describe("rows", () => {
     ['orders.scan({ columns: "id" })', "{ id: bigint; }"],
     ['orders.scan({ columns: ["place.geo.lat"] })', '"place.geo.lat": number | null'],
     ['orders.query().select("city")', "{ city: string | null; }"],
+    [
+      'orders.aggregate({ groupBy: ["city"], values: { n: "count(*)" } })',
+      "{ city: string | null; n: bigint; }",
+    ],
+    ['orders.aggregate({ values: { last: "max(placed)" } })', "{ last: Date | null; }"],
+    [
+      'orders.aggregate({ values: { mean: "AVG(price)", x: "sum(price) / 2" } })',
+      "{ mean: number | null; x: unknown; }",
+    ],
+    [
+      'orders.aggregate({ values: { all: "sum(id)", price: "sum(price)" } })',
+      "{ all: bigint | null; price: number | bigint | null; }",
+    ],
+    ['orders.aggregate({ groupBy: "m", values: { m: "upper(city)" } })', "{ m: unknown; }"],
+    ['orders.distinct(["city", "id"])', "city: string | null; }"],
+    ['orders.distinct("place.geo.lat")', '{ "place.geo.lat": number | null; }'],
+    [
+      'ns.table("untyped").aggregate({ groupBy: ["a"], values: { n: "count(*)" } })',
+      "{ a: unknown; n: bigint; }",
+    ],
+    ['ns.table("untyped").distinct(["a"] as string[])', "AnyRow"],
   ])("%s yields rows with %s", (query, type) => {
     const told = editor.typeAt(`${START}const ^rows = await ${query}.toArray();`);
     expect(told.replaceAll(/\s+/g, " ")).toContain(type);
   });
+});
+
+it("completion offers the names of values, as keys of groups and in their order", () => {
+  const offered = (statement: string) => editor.completions(START + statement);
+  expect(offered('orders.aggregate({ values: { month: "substr(city, 1, 2)" }, groupBy: ["^"] });')).toContain(
+    "month",
+  );
+  const order = 'orders.aggregate({ groupBy: ["city"], values: { n: "count(*)" }, orderBy: ["^"] });';
+  expect(offered(order)).toEqual(["-city", "-n", "city", "n"]);
+  expect(offered('orders.distinct(["city", "id"], { orderBy: "^" });')).toEqual([
+    "-city",
+    "-id",
+    "city",
+    "id",
+  ]);
 });
 
 it("types of another release of apache-arrow are accepted", () => {

@@ -10,7 +10,7 @@ export type AnyRow = Record<string, unknown>;
 type IfUnknown<Row, Yes, No> = string extends keyof Row ? Yes : [keyof Row] extends [never] ? Yes : No;
 
 /** 64-bit integer columns that every row has besides those of its table. */
-type SystemColumnName =
+export type SystemColumnName =
   | "_rowid"
   | "_rowaddr"
   | "_rowoffset"
@@ -52,7 +52,7 @@ type PathBelow<Value, Depth extends readonly unknown[]> = Value extends Scalar
       : never;
 
 /** A text that completion does not offer, although every text is accepted. */
-type AnyText = string & Record<never, never>;
+export type AnyText = string & Record<never, never>;
 /** Path of a column that the row type may lack. Completion offers the paths of the row type. */
 export type LoosePath<Row> = ColumnPath<Row> | AnyText;
 
@@ -76,14 +76,14 @@ type KnownSelection<Row> =
     };
 
 /** Columns that sort rows, given the paths of a table's columns. */
-export type SortColumns<Path extends string> =
-  | SortColumn<Path | SystemColumnName>
-  | readonly SortColumn<Path | SystemColumnName>[];
+export type SortColumns<Path extends string, System extends string = SystemColumnName> =
+  | SortColumn<Path | System>
+  | readonly SortColumn<Path | System>[];
 
 // ------------------------------------------------------------------------------------------ rows out
 
 /** Type of the value under a name or a path. */
-type ValueUnder<Row, Name> = Name extends keyof Row
+export type ValueUnder<Row, Name> = Name extends keyof Row
   ? Row[Name]
   : Name extends SystemColumnName
     ? bigint

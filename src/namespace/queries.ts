@@ -391,6 +391,9 @@ export interface LazyBlob {
   read(offset?: number, length?: number): Promise<Uint8Array>;
 }
 
+/** Keys of groups: one or a list. */
+export type GroupKeys = string | FilterExpression | readonly (string | FilterExpression)[];
+
 /** Request of `aggregateTable`. */
 export interface AggregateTableRequest extends VersionRequest {
   /**
@@ -398,7 +401,7 @@ export interface AggregateTableRequest extends VersionRequest {
    * group; nulls are equal, and so are NaN. The result has a column for each key, under its text. Default:
    * all rows form one group, even if there are none.
    */
-  readonly groupBy?: readonly (string | FilterExpression)[] | undefined;
+  readonly groupBy?: GroupKeys | undefined;
   /** SQL expressions with aggregate functions, by the names of the resulting columns. */
   readonly values: Readonly<Record<string, string | FilterExpression>>;
   /** Selects the rows to aggregate. Default: all rows. */

@@ -81,9 +81,7 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
 
 function readKeys(groupBy: unknown): readonly ExpressionInput[] {
   if (isAbsent(groupBy)) return [];
-  if (!Array.isArray(groupBy)) {
-    throw new InvalidInputError(`groupBy: must be a list, as in ["city"], not ${shortly(groupBy)}`);
-  }
+  if (!Array.isArray(groupBy)) return [requireExpression(groupBy, "groupBy")];
   return groupBy.map((key, index) => requireExpression(key, `groupBy[${index}]`));
 }
 

@@ -225,7 +225,10 @@ const MEMBERS = {
     .nullish()
     .describe("Row ids as `_rowid` returns them; as texts if they exceed 2^53 - 1"),
   offsets: z.array(count).nullish().describe("Numbers of rows among the live rows, from 0"),
-  group_by: z.array(text.min(1)).nullish().describe("Keys of the groups: columns or SQL expressions"),
+  group_by: z
+    .union([text.min(1), z.array(text.min(1))])
+    .nullish()
+    .describe("Keys of the groups, one or a list: columns or SQL expressions"),
   having: text.nullish().describe("SQL condition on groups"),
   on: z.array(text.min(1)).min(1).describe("Columns of the key"),
   query: z.object(query),
