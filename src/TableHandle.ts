@@ -16,6 +16,7 @@ import {
   checkedOptions,
   copyOfMoment,
   HANDLE_OPTIONS,
+  type KeyOption,
   type OptionsOf,
   type SearchOptions,
   type SignalOptions,
@@ -649,7 +650,7 @@ export class TableHandle<Row extends object = AnyRow> {
   diff(
     from: VersionName,
     to?: VersionName,
-    options?: OptionsOf<versions.DiffTableVersionsRequest, "from" | "to">,
+    options?: OptionsOf<versions.DiffTableVersionsRequest, "from" | "to" | "on"> & KeyOption<Row>,
   ): AsyncIterable<versions.RowDifference<Row>> {
     const checked = checkedOptions("diff", options, "diffTableVersions", ["from", "to"]);
     const { signal } = checked;
@@ -726,7 +727,7 @@ export class TableHandle<Row extends object = AnyRow> {
    */
   async mergeBranch(
     name: string,
-    options?: OptionsOf<branches.MergeTableBranchRequest, "name">,
+    options?: OptionsOf<branches.MergeTableBranchRequest, "name" | "on"> & KeyOption<Row>,
   ): Promise<branches.MergeTableBranchResponse> {
     const checked = checkedOptions("mergeBranch", options, "mergeTableBranch", ["name"]);
     return this.#namespace.mergeTableBranch({ ...checked, ...this.#write(), name });

@@ -48,6 +48,8 @@ describe("names of columns", () => {
     ["the columns of rows at offsets", 'orders.take([0], ["^"]);'],
     ["the computed column of a backfill", 'orders.backfill("^");'],
     ["the columns to drop", 'orders.dropColumns(["^"]);'],
+    ["the key of a comparison", 'orders.diff(1, 2, { on: "^" });'],
+    ["the keys of a merged branch", 'orders.mergeBranch("b", { on: ["^"] });'],
     ["the keys of groups", 'orders.aggregate({ groupBy: ["^"], values: { n: "count(*)" } });'],
     ["the one key of groups", 'orders.aggregate({ groupBy: "^", values: { n: "count(*)" } });'],
     ["distinct columns", 'orders.distinct(["id", "^"]);'],

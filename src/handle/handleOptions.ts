@@ -68,6 +68,12 @@ export interface UpdateOptions<Row = AnyRow> extends SignalOptions, WithProgress
   readonly params?: queries.FilterParameters | undefined;
 }
 
+/** Option of the methods that match rows of two versions. */
+export interface KeyOption<Row = AnyRow> {
+  /** Columns whose values identify a row. Default: stable row ids, if the table has them. */
+  readonly on?: ColumnPath<Row> | readonly ColumnPath<Row>[] | undefined;
+}
+
 /** SQL expressions by column path. */
 type SqlByPath<Path extends string> = string extends Path
   ? Readonly<Record<string, string>>

@@ -144,7 +144,7 @@ describe("an aggregation", () => {
     [{ groupBy: ["count(*)"], values: {} }, InvalidInputError, /cannot be a key/],
     [{ groupBy: ["city", "city"], values: {} }, InvalidInputError, /appears twice/],
     [{ groupBy: ["city"], values: { city: "count(*)" } }, InvalidInputError, /returns a column of that name/],
-    [{ groupBy: "city", values: {} }, InvalidInputError, /groupBy: must be a list/],
+    [{ groupBy: 7, values: {} }, InvalidInputError, /groupBy: must be a text or an expression/],
     [{ groupBy: ["city"], values: {}, having: "price > 1" }, InvalidInputError, /having/],
     [
       { groupBy: ["city"], values: {}, having: "max(price)" },
