@@ -291,7 +291,7 @@ export class TableHandle<Row extends object = AnyRow> {
     const excluded = ["groupBy", "values", "having"];
     const checked = options as DistinctOptions | undefined;
     const query = checkedOptions<DistinctOptions>("distinct", checked, "aggregateTable", excluded);
-    const grouped = { groupBy: columns as queries.GroupKeys, ...query };
+    const grouped = { groupBy: columns as queries.GroupBy, ...query };
     return scanOf(() => this.#namespace.aggregateTable({ ...grouped, values: {}, ...this.#read() }), grouped);
   }
 

@@ -392,7 +392,7 @@ export interface LazyBlob {
 }
 
 /** Keys of groups: one or a list. */
-export type GroupKeys = string | FilterExpression | readonly (string | FilterExpression)[];
+export type GroupBy = string | FilterExpression | readonly (string | FilterExpression)[];
 
 /** Request of `aggregateTable`. */
 export interface AggregateTableRequest extends VersionRequest {
@@ -401,7 +401,7 @@ export interface AggregateTableRequest extends VersionRequest {
    * group; nulls are equal, and so are NaN. The result has a column for each key, under its text. Default:
    * all rows form one group, even if there are none.
    */
-  readonly groupBy?: GroupKeys | undefined;
+  readonly groupBy?: GroupBy | undefined;
   /** SQL expressions with aggregate functions, by the names of the resulting columns. */
   readonly values: Readonly<Record<string, string | FilterExpression>>;
   /** Selects the rows to aggregate. Default: all rows. */

@@ -26,8 +26,8 @@ export interface RestLimits {
   /** Total milliseconds to wait for such a body. Default: 5 seconds. */
   readonly unauthenticatedBodyMs?: number;
   /**
-   * Maximum columns of a query; a table with more fields raises it to that number. It also bounds the keys and
-   * values of an aggregation, and the members of a row in JSON. Default: 4,096.
+   * Maximum columns of a query; a table with more fields raises it to that number. It also bounds the keys
+   * and values of an aggregation, and the members of a row in JSON. Default: 4,096.
    */
   readonly maxColumns?: number;
   /** Maximum bytes of the URL and all headers. Default: 32 KiB. */

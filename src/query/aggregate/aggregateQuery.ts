@@ -25,7 +25,7 @@ import { SORT_BYTES, sortRows } from "../order/externalSort.js";
 import { isSortable, type KeyOrder } from "../order/sortKeys.js";
 import { TopRows } from "../order/topRows.js";
 import { type BatchRows, scanColumns } from "../scan/scan.js";
-import { type AggregateOptions, aggregatedRows } from "./aggregatedRows.js";
+import { type AggregationOptions, aggregatedRows } from "./aggregatedRows.js";
 import type { AggregatePlan } from "./aggregatePlan.js";
 
 /** Maximum number of first rows that stay in memory while the others pass. */
@@ -48,7 +48,7 @@ export interface AggregateQuery {
   readonly limit: number;
 }
 
-export interface AggregateQueryOptions extends AggregateOptions {
+export interface AggregateQueryOptions extends AggregationOptions {
   readonly readAhead: ReadAhead;
   /** Maximum rows of a returned batch. */
   readonly batchRows: number;

@@ -34,7 +34,7 @@ const RESULT_ROWS = 2 ** 15;
 /** Name of this use of memory. */
 const GROUPS = "groups";
 
-export interface AggregateOptions {
+export interface AggregationOptions {
   readonly makeFile: MakeSpillFile;
   readonly memory?: MemoryShare | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -50,7 +50,7 @@ export async function* aggregatedRows(
   rows: AsyncIterable<BatchRows>,
   plan: AggregatePlan,
   numbers: RowNumbers,
-  options: AggregateOptions,
+  options: AggregationOptions,
 ): AsyncGenerator<BatchRows> {
   const { memory } = options;
   const spare = memory === undefined ? GROUP_BYTES : memory.spareBytes(GROUPS) * GROUP_PART;
@@ -87,12 +87,12 @@ async function* operandRows(
 
 class Aggregation {
   readonly #plan: AggregatePlan;
-  readonly #options: AggregateOptions;
+  readonly #options: AggregationOptions;
   readonly #maxBytes: number;
   /** Group of each row if there are no keys. */
   #zeros = new Uint32Array(0);
 
-  constructor(plan: AggregatePlan, options: AggregateOptions, maxBytes: number) {
+  constructor(plan: AggregatePlan, options: AggregationOptions, maxBytes: number) {
     this.#plan = plan;
     this.#options = options;
     this.#maxBytes = maxBytes;

@@ -109,8 +109,8 @@ const floatValues =
   ): AreEqual =>
   (i, j, count) => {
     for (let index = 0; index < count; index++) {
-      const [bits, others] = [a[i + index], b[j + index]];
-      if (bits !== others && !(isNotNumber(bits) && isNotNumber(others))) return false;
+      const [bitsA, bitsB] = [a[i + index], b[j + index]];
+      if (bitsA !== bitsB && !(isNotNumber(bitsA) && isNotNumber(bitsB))) return false;
     }
     return true;
   };
@@ -120,9 +120,9 @@ const doubleValues =
   (a: Uint32Array, b: Uint32Array): AreEqual =>
   (i, j, count) => {
     for (let index = 0; index < count; index++) {
-      const [word, other] = [2 * (i + index), 2 * (j + index)];
-      if (a[word] === b[other] && a[word + 1] === b[other + 1]) continue;
-      if (!isDoubleNaN(a[word], a[word + 1]) || !isDoubleNaN(b[other], b[other + 1])) return false;
+      const [wordA, wordB] = [2 * (i + index), 2 * (j + index)];
+      if (a[wordA] === b[wordB] && a[wordA + 1] === b[wordB + 1]) continue;
+      if (!isDoubleNaN(a[wordA], a[wordA + 1]) || !isDoubleNaN(b[wordB], b[wordB + 1])) return false;
     }
     return true;
   };
