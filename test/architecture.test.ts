@@ -80,7 +80,7 @@ const ARROWS: Record<string, readonly string[]> = {
     "TableHandle",
     "DirectoryNamespace",
   ],
-  lancedb: ["operationTable", "DirectoryNamespace"],
+  lancedb: ["platform", "errors", "async", "namespace", "operationTable", "DirectoryNamespace"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */

@@ -1,3 +1,455 @@
 /** Connections to databases. */
 
-export {};
+import { NamespaceError } from "../errors.js";
+import type { CreateTableResponse } from "../namespace/tables.js";
+import type { Table } from "./abstractTable.js";
+import type * as types from "./connectionTypes.js";
+import type { Database } from "./database.js";
+import { failure, notSupported, translated } from "./failures.js";
+import { Job, jobInfoOf } from "./job.js";
+import type { MaterializedView } from "./materialized_view.js";
+import type * as native from "./native.js";
+import { LocalTable, openLocalTable } from "./table.js";
+import { type Data, isEmpty, rowsOf, type SchemaLike, type TableLike } from "./tableInput.js";
+import { TableState } from "./tableState.js";
+
+export type * from "./connectionTypes.js";
+export type {
+  CreateNamespaceResponse,
+  DescribeNamespaceResponse,
+  DropNamespaceResponse,
+  ListNamespacesResponse,
+  ListTablesResponse,
+} from "./native.js";
+
+type Rows = Record<string, unknown>[] | TableLike;
+type NewTable = { name: string; data: Data } & Partial<types.CreateTableOptions>;
+
+/**
+ * A connection to a database. Tables that it opened keep working after it is closed.
+ */
+export abstract class Connection {
+  /** Returns true until the connection is closed. */
+  abstract isOpen(): boolean;
+  /** Closes the connection. Later calls fail. Closing twice is allowed. */
+  abstract close(): void;
+  /** Returns a short text about the connection. */
+  abstract display(): string;
+  /** Lists the names of the tables of the root. `listTables` replaces it. */
+  abstract tableNames(options?: Partial<types.TableNamesOptions>): Promise<string[]>;
+  /** Lists the names of the tables of a namespace. `listTables` replaces it. */
+  abstract tableNames(
+    namespacePath?: string[],
+    options?: Partial<types.TableNamesOptions>,
+  ): Promise<string[]>;
+  /** Lists the names of the tables of the root, page by page. */
+  abstract listTables(options?: Partial<types.ListTablesOptions>): Promise<native.ListTablesResponse>;
+  /** Lists the names of the tables of a namespace, page by page. */
+  abstract listTables(
+    namespacePath?: string[],
+    options?: Partial<types.ListTablesOptions>,
+  ): Promise<native.ListTablesResponse>;
+  /** Defines a materialized view of a table. */
+  abstract createMaterializedView(
+    name: string,
+    source: string,
+    options?: types.MaterializedViewOptions,
+  ): Promise<MaterializedView>;
+  /** Opens a materialized view. */
+  abstract openMaterializedView(name: string): Promise<MaterializedView>;
+  /** Lists the names of the materialized views. */
+  abstract listMaterializedViews(): Promise<string[]>;
+  /** Opens a table. */
+  abstract openTable(
+    name: string,
+    namespacePath?: string[],
+    options?: Partial<types.OpenTableOptions>,
+  ): Promise<Table>;
+  /** Creates a table from rows. */
+  abstract createTable(options: NewTable, namespacePath?: string[]): Promise<Table>;
+  /** Creates a table from rows. */
+  abstract createTable(name: string, data: Rows, options?: Partial<types.CreateTableOptions>): Promise<Table>;
+  /** Creates a table from rows in a namespace. */
+  abstract createTable(
+    name: string,
+    data: Rows,
+    namespacePath?: string[],
+    options?: Partial<types.CreateTableOptions>,
+  ): Promise<Table>;
+  /** Creates a table without rows. */
+  abstract createEmptyTable(
+    name: string,
+    schema: SchemaLike,
+    options?: Partial<types.CreateTableOptions>,
+  ): Promise<Table>;
+  /** Creates a table without rows in a namespace. */
+  abstract createEmptyTable(
+    name: string,
+    schema: SchemaLike,
+    namespacePath?: string[],
+    options?: Partial<types.CreateTableOptions>,
+  ): Promise<Table>;
+  /** Drops a table. */
+  abstract dropTable(name: string, namespacePath?: string[]): Promise<void>;
+  /** Drops a table. The job has ended when this returns. */
+  abstract dropTableAsync(name: string, namespacePath?: string[]): Promise<Job>;
+  /** Drops all tables of a namespace. Default: the root. */
+  abstract dropAllTables(namespacePath?: string[]): Promise<void>;
+  /** Returns the properties of a namespace. */
+  abstract describeNamespace(namespacePath: string[]): Promise<native.DescribeNamespaceResponse>;
+  /** Lists the names of a namespace's children, page by page. */
+  abstract listNamespaces(
+    namespacePath?: string[],
+    options?: Partial<types.ListNamespacesOptions>,
+  ): Promise<native.ListNamespacesResponse>;
+  /** Creates a namespace. */
+  abstract createNamespace(
+    namespacePath: string[],
+    options?: Partial<types.CreateNamespaceOptions>,
+  ): Promise<native.CreateNamespaceResponse>;
+  /** Drops a namespace. */
+  abstract dropNamespace(
+    namespacePath: string[],
+    options?: Partial<types.DropNamespaceOptions>,
+  ): Promise<native.DropNamespaceResponse>;
+  /** Creates a table that shares the files of another. */
+  abstract cloneTable(
+    targetTableName: string,
+    sourceUri: string,
+    options?: types.CloneTableOptions,
+  ): Promise<Table>;
+  /** Renames a table on a server. Refused for local databases, as by LanceDB. */
+  abstract renameTable(
+    currentName: string,
+    newName: string,
+    options?: types.RenameTableOptions,
+  ): Promise<void>;
+  /** Opens a job of a server. Refused for local databases, as by LanceDB. */
+  abstract openJob(jobId: string): Promise<Job>;
+  /** Lists the jobs of a server. Refused for local databases, as by LanceDB. */
+  abstract listJobs(): Promise<native.JobInfo[]>;
+  /** Ends a job of a server. Refused for local databases, as by LanceDB. */
+  abstract cancelJob(jobId: string): Promise<boolean>;
+}
+
+/** A connection to a database that Tiltyard reads and writes. */
+export class LocalConnection extends Connection {
+  readonly inner: Database;
+  #isOpen = true;
+
+  /** Makes a connection. Programs get theirs from `connect`. */
+  constructor(inner: Database) {
+    super();
+    this.inner = inner;
+    inner.enter();
+  }
+
+  isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  close(): void {
+    if (this.#isOpen) this.inner.leave();
+    this.#isOpen = false;
+  }
+
+  display(): string {
+    const { kind, uri, interval } = this.#database;
+    if (kind === "LanceNamespaceDatabase") return kind;
+    return `${kind}(uri=${uri}, read_consistency_interval=${interval})`;
+  }
+
+  async tableNames(
+    namespacePathOrOptions?: string[] | Partial<types.TableNamesOptions>,
+    options?: Partial<types.TableNamesOptions>,
+  ): Promise<string[]> {
+    const [id, { startAfter, limit }] = pathAndOptions(namespacePathOrOptions, options);
+    const { tables } = await this.#database.call((namespace) => namespace.listTables({ id }));
+    const after = startAfter == null ? [...tables] : tables.filter((name) => name > startAfter);
+    return limit == null ? after : after.slice(0, limit);
+  }
+
+  async listTables(
+    namespacePathOrOptions?: string[] | Partial<types.ListTablesOptions>,
+    options?: Partial<types.ListTablesOptions>,
+  ): Promise<native.ListTablesResponse> {
+    const [id, page] = pathAndOptions(namespacePathOrOptions, options);
+    const database = this.#database;
+    if (page.limit === 0) return { tables: [] };
+    const { tables, pageToken } = await database.call((namespace) =>
+      namespace.listTables({ id, ...pageOf(page) }),
+    );
+    return { tables: [...tables], ...(pageToken !== undefined && { pageToken }) };
+  }
+
+  async createMaterializedView(
+    _name: string,
+    _source: string,
+    _options?: types.MaterializedViewOptions,
+  ): Promise<MaterializedView> {
+    this.#requireOpen();
+    throw notSupported("materialized views are not there: createMaterializedView");
+  }
+
+  async openMaterializedView(name: string): Promise<MaterializedView> {
+    await this.openTable(name);
+    throw failure(`Table '${name}' is not a materialized view`);
+  }
+
+  async listMaterializedViews(): Promise<string[]> {
+    this.#requireOpen();
+    return [];
+  }
+
+  async openTable(
+    name: string,
+    namespacePath?: string[],
+    options?: Partial<types.OpenTableOptions>,
+  ): Promise<Table> {
+    const { branch, version, storageOptions } = options ?? {};
+    return openLocalTable(this.#database, [...(namespacePath ?? []), name], {
+      branch: branch ?? undefined,
+      version: version ?? undefined,
+      storageOptions: cleanseStorageOptions(storageOptions),
+    });
+  }
+
+  async createTable(
+    nameOrOptions: string | NewTable,
+    dataOrNamespacePath?: Rows | string[],
+    namespacePathOrOptions?: string[] | Partial<types.CreateTableOptions>,
+    options?: Partial<types.CreateTableOptions>,
+  ): Promise<Table> {
+    if (typeof nameOrOptions === "object") {
+      const { name, data, ...others } = nameOrOptions;
+      return this.#create(name, data, dataOrNamespacePath as string[] | undefined, others);
+    }
+    const [namespacePath, others] = pathAndOptions(namespacePathOrOptions, options);
+    return this.#create(nameOrOptions, dataOrNamespacePath as Rows, namespacePath, others);
+  }
+
+  async createEmptyTable(
+    name: string,
+    schema: SchemaLike,
+    namespacePathOrOptions?: string[] | Partial<types.CreateTableOptions>,
+    options?: Partial<types.CreateTableOptions>,
+  ): Promise<Table> {
+    const [namespacePath, others] = pathAndOptions(namespacePathOrOptions, options);
+    return this.#create(name, [], namespacePath, { ...others, schema });
+  }
+
+  async dropTable(name: string, namespacePath?: string[]): Promise<void> {
+    await this.#database.call(
+      (namespace) => namespace.dropTable({ id: [...(namespacePath ?? []), name] }),
+      name,
+    );
+  }
+
+  async dropTableAsync(name: string, namespacePath?: string[]): Promise<Job> {
+    await this.dropTable(name, namespacePath);
+    return new Job(null);
+  }
+
+  async dropAllTables(namespacePath?: string[]): Promise<void> {
+    for (const name of await this.tableNames(namespacePath)) await this.dropTable(name, namespacePath);
+  }
+
+  async describeNamespace(namespacePath: string[]): Promise<native.DescribeNamespaceResponse> {
+    const { properties } = await this.#database.call((namespace) =>
+      namespace.describeNamespace({ id: namespacePath }),
+    );
+    return { properties: { ...properties } };
+  }
+
+  async listNamespaces(
+    namespacePath?: string[],
+    options?: Partial<types.ListNamespacesOptions>,
+  ): Promise<native.ListNamespacesResponse> {
+    const database = this.#database;
+    if (options?.limit === 0) return { namespaces: [] };
+    const { namespaces, pageToken } = await database.call((namespace) =>
+      namespace.listNamespaces({ id: namespacePath ?? [], ...pageOf(options ?? {}) }),
+    );
+    return { namespaces: [...namespaces], ...(pageToken !== undefined && { pageToken }) };
+  }
+
+  async createNamespace(
+    namespacePath: string[],
+    options?: Partial<types.CreateNamespaceOptions>,
+  ): Promise<native.CreateNamespaceResponse> {
+    const database = this.#database;
+    const { mode, properties } = options ?? {};
+    checkChoice("mode", mode, ["create", "exist_ok", "overwrite"]);
+    if (!database.hasChildNamespaces) {
+      throw failure(
+        "lance error: Namespace error: Unsupported: Child namespaces are only supported when manifest mode is enabled",
+      );
+    }
+    const created = await database.call((namespace) =>
+      namespace.createNamespace({
+        id: namespacePath,
+        mode: mode ?? undefined,
+        properties: properties ?? undefined,
+      }),
+    );
+    return Object.keys(created.properties).length === 0 ? {} : { properties: { ...created.properties } };
+  }
+
+  async dropNamespace(
+    namespacePath: string[],
+    options?: Partial<types.DropNamespaceOptions>,
+  ): Promise<native.DropNamespaceResponse> {
+    const database = this.#database;
+    const { mode, behavior } = options ?? {};
+    checkChoice("mode", mode, ["skip", "fail"]);
+    checkChoice("behavior", behavior, ["restrict", "cascade"]);
+    const { properties, transactionId } = await database.call((namespace) =>
+      namespace.dropNamespace({
+        id: namespacePath,
+        mode: mode ?? undefined,
+        behavior: behavior ?? undefined,
+      }),
+    );
+    return {
+      ...(properties !== undefined && { properties: { ...properties } }),
+      ...(transactionId !== undefined && { transactionId: [...transactionId] }),
+    };
+  }
+
+  async cloneTable(
+    _targetTableName: string,
+    _sourceUri: string,
+    options?: types.CloneTableOptions,
+  ): Promise<Table> {
+    this.#requireOpen();
+    if (options?.isShallow === false) throw failure("Deep clone is not yet implemented");
+    throw notSupported("shallow clones are not there: cloneTable");
+  }
+
+  async renameTable(currentName: string, newName: string, options?: types.RenameTableOptions): Promise<void> {
+    this.#requireServer("rename_table is not supported in LanceDB OSS");
+    const { namespacePath = [], newNamespacePath } = options ?? {};
+    await this.#database.call(
+      (namespace) =>
+        namespace.renameTable({
+          id: [...namespacePath, currentName],
+          newTableName: newName,
+          newNamespaceId: newNamespacePath,
+        }),
+      currentName,
+    );
+  }
+
+  async openJob(jobId: string): Promise<Job> {
+    this.#requireServer("open_job is not supported by this database");
+    const { inner } = this;
+    const job = new Job({
+      describe: () => inner.call((namespace) => namespace.describeJob({ jobId })),
+      wait: () => inner.call((namespace) => namespace.waitForJob({ jobId })),
+      cancel: () => inner.call((namespace) => namespace.cancelJob({ jobId })),
+    });
+    await job.refresh();
+    return job;
+  }
+
+  async listJobs(): Promise<native.JobInfo[]> {
+    this.#requireServer("list_jobs is not supported by this database");
+    const { jobs } = await this.#database.call((namespace) => namespace.listJobs({}));
+    return jobs.map(jobInfoOf);
+  }
+
+  async cancelJob(jobId: string): Promise<boolean> {
+    this.#requireServer("cancel_job is not supported by this database");
+    await this.#database.call((namespace) => namespace.cancelJob({ jobId }));
+    return true;
+  }
+
+  /** The database. @throws Error if the connection is closed */
+  get #database(): Database {
+    this.#requireOpen();
+    return this.inner;
+  }
+
+  #requireOpen(): void {
+    if (!this.#isOpen) throw failure("Connection is closed");
+  }
+
+  #requireServer(refusal: string): void {
+    this.#requireOpen();
+    if (this.inner.kind !== "RemoteDatabase") throw notSupported(refusal);
+  }
+
+  async #create(
+    name: string,
+    data: Data,
+    namespacePath: readonly string[] | undefined,
+    options: Partial<types.CreateTableOptions>,
+  ): Promise<Table> {
+    const database = this.#database;
+    const { mode = "create", existOk = false, schema } = options;
+    if (mode !== "create" && mode !== "overwrite") throw failure(`Invalid mode ${mode}`);
+    const id = [...(namespacePath ?? []), name];
+    const rows = rowsOf(data);
+    if (schema === undefined && isEmpty(data)) {
+      throw new Error("At least one record or a schema needs to be provided");
+    }
+    const storageOptions = { ...database.storageOptions, ...newTableOptions(options) };
+    try {
+      const created = await database.namespace.createTable({ id, mode, storageOptions, schema }, rows);
+      return new LocalTable(new TableState(database, openedOf(database, id, created)));
+    } catch (error) {
+      const exists = error instanceof NamespaceError && error.type === "TableAlreadyExists";
+      if (!exists || !existOk) throw translated(error, name);
+      return openLocalTable(database, id);
+    }
+  }
+}
+
+/** Returns the options of a new table's storage, with names in snake case. */
+function newTableOptions({
+  storageOptions,
+  dataStorageVersion,
+  enableV2ManifestPaths,
+}: Partial<types.CreateTableOptions>): Record<string, string> {
+  return {
+    ...(dataStorageVersion != null && { new_table_data_storage_version: dataStorageVersion }),
+    ...(enableV2ManifestPaths != null && {
+      new_table_enable_v2_manifest_paths: String(enableV2ManifestPaths),
+    }),
+    ...cleanseStorageOptions(storageOptions),
+  };
+}
+
+const openedOf = (database: Database, id: readonly string[], created: CreateTableResponse) => ({
+  id,
+  version: created.version,
+  uri: id.length === 1 ? database.tableUri(id[0] as string) : `file://${created.location}`,
+});
+
+/** Returns storage options with names in snake case. */
+export function cleanseStorageOptions(options?: Record<string, string>): Record<string, string> | undefined {
+  if (options === undefined || options === null) return undefined;
+  const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [snakeCase(name), value]));
+}
+
+/** Returns the path of a namespace and options of a call that takes both, or only options. */
+const pathAndOptions = <Options extends object>(
+  pathOrOptions: string[] | Options | null | undefined,
+  options: Options | undefined,
+): [string[], Options] =>
+  Array.isArray(pathOrOptions)
+    ? [pathOrOptions, options ?? ({} as Options)]
+    : [[], pathOrOptions ?? options ?? ({} as Options)];
+
+/** Returns the members of a page that have a value. */
+const pageOf = ({ pageToken, limit }: { pageToken?: string; limit?: number }) => ({
+  ...(pageToken != null && { pageToken }),
+  ...(limit != null && { limit }),
+});
+
+function checkChoice(name: string, value: string | null | undefined, choices: readonly string[]): void {
+  if (value == null || choices.includes(value.toLowerCase())) return;
+  const expected = choices.map((choice) => `'${choice}'`).join(", ");
+  throw failure(`Invalid ${name} '${value}': expected one of ${expected}`);
+}

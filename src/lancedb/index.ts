@@ -10,6 +10,7 @@ import { BranchContents, Session, TagContents } from "./native.js";
 import * as rerankers from "./rerankers/index.js";
 
 export * from "./blob.js";
+export * from "./connect.js";
 export * from "./connection.js";
 export * from "./header.js";
 export * from "./indices.js";

@@ -1,3 +1,83 @@
-/** Materialized views. */
+/** Materialized views. This release refuses them. */
 
-export {};
+import type { Table } from "./abstractTable.js";
+import { failure } from "./failures.js";
+import type { RefreshMaterializedViewResult } from "./native.js";
+
+/** Key of a schema's metadata that holds the definition of a view. */
+export const DEFINITION_META_KEY = "mv.definition";
+
+/** Query that defines a view. */
+export interface MaterializedViewDefinition {
+  /** Name of the source table. */
+  sourceTable: string;
+  /** Pairs of a column and its SQL. */
+  projections: [string, string][];
+  /** SQL that selects the rows. */
+  filter?: string;
+  /** Maximum number of rows. */
+  limit?: number;
+  /** Columns of the source that the query reads. */
+  inputs: string[];
+  /** Path of the source's namespace. */
+  sourceNamespace: string[];
+}
+
+/** Columns of a view: names, pairs of a name and SQL, or SQL by name. */
+export type MaterializedViewSelect = (string | [string, string])[] | Record<string, string>;
+
+/** Refuses a number that is not an integer of at least 0. */
+export function validateNonNegativeInteger(value: number | undefined, name: string): void {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return;
+  throw new Error(`${name} must be a non-negative integer, got ${value}`);
+}
+
+/** Returns the columns of a view as pairs of a name and SQL. */
+export function normalizeSelect(select?: MaterializedViewSelect): [string, string][] | undefined {
+  if (select === undefined) return undefined;
+  if (!Array.isArray(select)) return Object.entries(select);
+  return select.map((column) =>
+    typeof column === "string" ? [column, `\`${column.replaceAll("`", "``")}\``] : column,
+  );
+}
+
+/** Returns the definition of a view from the metadata of its schema. */
+export function definitionFromMetadata(
+  metadata: Map<string, string>,
+  name: string,
+): MaterializedViewDefinition {
+  const text = metadata.get(DEFINITION_META_KEY);
+  if (text === undefined) throw failure(`Table '${name}' is not a materialized view`);
+  return JSON.parse(text) as MaterializedViewDefinition;
+}
+
+/** A view and the query that defines it. */
+export class MaterializedView {
+  private readonly inner: Table;
+
+  /** Makes a view of a table. */
+  constructor(table: Table) {
+    this.inner = table;
+  }
+
+  /** Name of the view. */
+  get name(): string {
+    return this.inner.name;
+  }
+
+  /** Returns the view as the table that it is. */
+  table(): Table {
+    return this.inner;
+  }
+
+  /** Returns the query that defines the view. */
+  async definition(): Promise<MaterializedViewDefinition> {
+    return definitionFromMetadata((await this.inner.schema()).metadata, this.name);
+  }
+
+  /** Refused: this release does not refresh views. */
+  refresh(options?: { full?: boolean; sourceVersion?: number }): Promise<RefreshMaterializedViewResult> {
+    validateNonNegativeInteger(options?.sourceVersion, "sourceVersion");
+    return this.inner.refreshMaterializedView(options?.full, options?.sourceVersion);
+  }
+}

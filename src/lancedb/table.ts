@@ -1,3 +1,486 @@
-/** Handles of tables. */
+/** Tables of databases that Tiltyard reads and writes. */
 
-export {};
+import type { Table as ArrowTable, Schema } from "apache-arrow";
+import { performance, setTimeout } from "../async/timers.js";
+import { Branches, Table } from "./abstractTable.js";
+import { type BlobFile, blobColumnsOf } from "./blob.js";
+import type { Database } from "./database.js";
+import { failure, notSupported } from "./failures.js";
+import type { IndexOptions } from "./indices.js";
+import { Job } from "./job.js";
+import type { LsmStats } from "./lsm.js";
+import { MergeInsertBuilder } from "./merge.js";
+import type * as native from "./native.js";
+import { type Data, rowsOf } from "./tableInput.js";
+import type { NamespaceCalls } from "./tableReader.js";
+import {
+  indexConfigOf,
+  indexRequest,
+  indexStatisticsOf,
+  mergeResultOf,
+  type NewColumns,
+  newColumnsOf,
+  optimizeStatsOf,
+  PRIMARY_KEY,
+  reportsOf,
+  type Updates,
+  updatesOf,
+} from "./tableRequests.js";
+import { type ChangedTable, type Opened, TableState } from "./tableState.js";
+import type * as types from "./tableTypes.js";
+import { Tags } from "./tags.js";
+
+export { Branches, Table } from "./abstractTable.js";
+export type * from "./lsm.js";
+export type { IndexConfig } from "./native.js";
+export type * from "./tableTypes.js";
+
+/** Milliseconds between two looks at indexes that are being built. */
+const LOOK_MS = 50;
+
+/** A table of a local database, or of one that a server holds. */
+export class LocalTable extends Table {
+  private readonly inner: TableState;
+
+  /** Makes a table. Programs get theirs from a connection. */
+  constructor(inner: TableState) {
+    super();
+    this.inner = inner;
+  }
+
+  get name(): string {
+    return this.inner.name;
+  }
+
+  isOpen(): boolean {
+    return this.inner.isOpen;
+  }
+
+  close(): void {
+    this.inner.close();
+  }
+
+  display(): string {
+    if (!this.inner.isOpen) return `ClosedTable(${this.name})`;
+    const { uri, database } = this.inner;
+    return `NativeTable(${this.name}, uri=${uri}, read_consistency_interval=${database.interval})`;
+  }
+
+  schema(): Promise<Schema> {
+    return this.inner.schema();
+  }
+
+  async add(data: Data, options?: Partial<types.AddDataOptions>): Promise<native.AddResult> {
+    const mode = options?.mode ?? "append";
+    if (mode !== "append" && mode !== "overwrite") throw failure(`Invalid mode: ${mode}`);
+    this.inner.requireOpen();
+    const rows = rowsOf(data);
+    const report = options?.progress && reportsOf(options.progress);
+    const { version, numInsertedRows } = await this.inner.change((namespace, table) =>
+      namespace.insertIntoTable(
+        { ...table, mode, onProgress: report && (({ done }) => report(done, false)) },
+        rows,
+      ),
+    );
+    report?.(numInsertedRows, true);
+    return { version };
+  }
+
+  async update(optsOrUpdates: Updates, options?: Partial<types.UpdateOptions>): Promise<native.UpdateResult> {
+    const { where, updates } = updatesOf(optsOrUpdates, options);
+    this.inner.requireOpen();
+    if (updates.length === 0) {
+      throw failure("Invalid input, at least one column must be specified in an update operation");
+    }
+    const { updatedRows, version } = await this.inner.change((namespace, table) =>
+      namespace.updateTable({ ...table, updates, ...(where != null && { predicate: where }) }),
+    );
+    return { rowsUpdated: updatedRows, version };
+  }
+
+  countRows(filter?: string): Promise<number> {
+    return this.inner.read((namespace, shown) =>
+      namespace.countTableRows({ ...shown, ...(filter != null && { predicate: filter }) }),
+    );
+  }
+
+  async delete(predicate: string): Promise<native.DeleteResult> {
+    const { numDeletedRows, version } = await this.inner.change((namespace, table) =>
+      namespace.deleteFromTable({ ...table, predicate }),
+    );
+    return { numDeletedRows, version };
+  }
+
+  async createIndex(column: string, options?: Partial<IndexOptions>): Promise<void> {
+    const seconds = options?.waitTimeoutSeconds;
+    await this.inner.change(async (namespace, table) => {
+      const { jobId } = await namespace.createTableIndex(indexRequest(table, column, options));
+      const job = await namespace.waitForJob({
+        jobId,
+        ...(seconds != null && { timeoutMs: seconds * 1000 }),
+      });
+      if (job.finishedAt === undefined) {
+        throw failure(`Timeout error: timed out waiting for the index on ${column} after ${seconds}s`);
+      }
+      return {};
+    });
+  }
+
+  async createIndexAsync(column: string, options?: Partial<IndexOptions>): Promise<Job> {
+    const { jobId } = await this.inner.change((namespace, table) =>
+      namespace.createTableIndex(indexRequest(table, column, options)),
+    );
+    return this.#job(jobId);
+  }
+
+  async dropIndex(name: string): Promise<void> {
+    await this.inner.change((namespace, table) => namespace.dropTableIndex({ ...table, indexName: name }));
+  }
+
+  async prewarmIndex(name: string): Promise<void> {
+    await this.inner.read((namespace, shown) =>
+      namespace.describeTableIndexStats({ ...shown, indexName: name }),
+    );
+  }
+
+  async prewarmData(_columns?: string[]): Promise<void> {
+    this.inner.requireOpen();
+    throw notSupported("prewarm_data is currently only supported on remote tables.");
+  }
+
+  async waitForIndex(indexNames: string[], timeoutSeconds: number): Promise<void> {
+    const end = performance.now() + timeoutSeconds * 1000;
+    for (;;) {
+      const { indexes } = await this.inner.ask((namespace, table) => namespace.listTableIndices(table));
+      const complete = new Set(
+        indexes
+          .filter(({ numUnindexedRows = 0 }) => numUnindexedRows === 0)
+          .map(({ indexName }) => indexName),
+      );
+      const missing = indexNames.filter((name) => !complete.has(name));
+      if (missing.length === 0) return;
+      if (performance.now() >= end) {
+        throw failure(
+          `Timeout error: timed out waiting for indices: ${JSON.stringify(missing)} after ${timeoutSeconds}s`,
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    }
+  }
+
+  async blobColumns(): Promise<string[]> {
+    return blobColumnsOf(await this.inner.schema());
+  }
+
+  fetchBlobs(column: string, rowIds: readonly (bigint | number)[]): Promise<(Buffer | null)[]> {
+    return Promise.reject(notSupported(`blobs by row id (${column}, ${rowIds.length} rows)`));
+  }
+
+  fetchBlobFiles(column: string, rowIds: readonly (bigint | number)[]): Promise<(BlobFile | null)[]> {
+    return Promise.reject(notSupported(`blobs by row id (${column}, ${rowIds.length} rows)`));
+  }
+
+  async addColumns(newColumnTransforms: NewColumns): Promise<native.AddColumnsResult> {
+    const newColumns = newColumnsOf(newColumnTransforms);
+    return this.#changeColumns(newColumns, (namespace, table) =>
+      namespace.alterTableAddColumns({ ...table, newColumns }),
+    );
+  }
+
+  async refreshColumn(column: string): Promise<native.RefreshColumnResult> {
+    const { result } = await this.inner.change(async (namespace, table) => {
+      const { jobId } = await namespace.alterTableBackfillColumns({ ...table, column });
+      return namespace.waitForJob({ jobId });
+    });
+    return { rowsFilled: (result as { readonly rows: number }).rows, version: await this.inner.version() };
+  }
+
+  async refreshColumnAsync(column: string): Promise<Job> {
+    const { jobId } = await this.inner.change((namespace, table) =>
+      namespace.alterTableBackfillColumns({ ...table, column }),
+    );
+    return this.#job(jobId);
+  }
+
+  async refreshMaterializedView(
+    _full?: boolean,
+    _sourceVersion?: number,
+  ): Promise<native.RefreshMaterializedViewResult> {
+    this.inner.requireOpen();
+    throw failure(`Table '${this.name}' is not a materialized view`);
+  }
+
+  async alterColumns(columnAlterations: types.ColumnAlteration[]): Promise<native.AlterColumnsResult> {
+    const alterations = columnAlterations.map(({ path, rename, nullable, dataType }) => {
+      if (rename == null && nullable == null && dataType == null) {
+        throw failure("Alteration must have a 'rename', 'dataType', or 'nullable' field.");
+      }
+      return {
+        path,
+        rename: rename ?? undefined,
+        nullable: nullable ?? undefined,
+        dataType: dataType ?? undefined,
+      };
+    });
+    return this.#changeColumns(alterations, (namespace, table) =>
+      namespace.alterTableAlterColumns({ ...table, alterations }),
+    );
+  }
+
+  async updateFieldMetadata(updates: types.FieldMetadataUpdate[]): Promise<native.UpdateFieldMetadataResult> {
+    return this.#changeColumns(updates, (namespace, table) =>
+      namespace.updateFieldMetadata({ ...table, updates }),
+    );
+  }
+
+  async dropColumns(columnNames: string[]): Promise<native.DropColumnsResult> {
+    return this.#changeColumns(columnNames, (namespace, table) =>
+      namespace.alterTableDropColumns({ ...table, columns: columnNames }),
+    );
+  }
+
+  async setUnenforcedPrimaryKey(columns: string | string[]): Promise<void> {
+    const names = typeof columns === "string" ? [columns] : columns;
+    const refused = (reason: string) => failure(`Invalid input, set_unenforced_primary_key: ${reason}`);
+    const [path] = names;
+    if (path === undefined) throw refused("a column is required");
+    if (names.length > 1) {
+      throw refused(`compound primary keys are not supported, got ${names.length} columns`);
+    }
+    const { fields } = await this.inner.schema();
+    if (fields.some(({ metadata }) => metadata.has(PRIMARY_KEY))) {
+      throw refused("the table has a primary key already, which can't be changed");
+    }
+    if (!fields.some(({ name }) => name === path)) throw refused(`column '${path}' not found on table`);
+    await this.updateFieldMetadata([{ path, metadata: { [PRIMARY_KEY]: "true" } }]);
+  }
+
+  async setLsmWriteSpec(spec: types.LsmWriteSpec): Promise<void> {
+    this.inner.requireOpen();
+    const { specType } = spec;
+    if (!["bucket", "identity", "unsharded"].includes(specType)) {
+      throw failure(
+        `LsmWriteSpec \`specType\` must be 'bucket', 'identity', or 'unsharded', got '${specType}'`,
+      );
+    }
+    throw notSupported("log-structured writes (MemWAL) are not there: setLsmWriteSpec");
+  }
+
+  async unsetLsmWriteSpec(): Promise<void> {
+    this.inner.requireOpen();
+    throw failure("Invalid input, unset_lsm_write_spec: no LSM write spec is set on this table");
+  }
+
+  async getLsmWriteSpec(): Promise<types.LsmWriteSpec | undefined> {
+    this.inner.requireOpen();
+    return undefined;
+  }
+
+  async closeLsmWriters(): Promise<void> {
+    this.inner.requireOpen();
+  }
+
+  async flushLsm(): Promise<void> {
+    throw this.#onlyOnServers("flush_lsm");
+  }
+
+  async compactLsm(): Promise<void> {
+    throw this.#onlyOnServers("compact_lsm");
+  }
+
+  async checkpointLsm(): Promise<void> {
+    throw this.#onlyOnServers("flush_lsm");
+  }
+
+  async getLsmStats(_includeGenerationRows?: boolean): Promise<LsmStats | undefined> {
+    throw this.#onlyOnServers("get_lsm_stats");
+  }
+
+  version(): Promise<number> {
+    return this.inner.version();
+  }
+
+  checkout(version: number | string): Promise<void> {
+    return this.inner.checkout(version);
+  }
+
+  checkoutLatest(): Promise<void> {
+    return this.inner.checkoutLatest();
+  }
+
+  async listVersions(): Promise<types.Version[]> {
+    const { versions } = await this.inner.ask((namespace, table) => namespace.listTableVersions(table));
+    return versions.map(({ version, timestampMillis, metadata }) => ({
+      version,
+      timestamp: new Date(timestampMillis),
+      metadata: { ...metadata },
+    }));
+  }
+
+  restore(): Promise<void> {
+    return this.inner.restore();
+  }
+
+  async tags(): Promise<Tags> {
+    this.inner.requireOpen();
+    return new Tags(this.inner);
+  }
+
+  async branches(): Promise<Branches> {
+    this.inner.requireOpen();
+    const { database, id } = this.inner;
+    return new Branches(this.inner, (branch, version) => openLocalTable(database, id, { branch, version }));
+  }
+
+  currentBranch(): string | null {
+    this.inner.requireOpen();
+    return this.inner.branch ?? null;
+  }
+
+  async optimize(options?: Partial<types.OptimizeOptions>): Promise<native.OptimizeStats> {
+    const { cleanupOlderThan, deleteUnverified } = options ?? {};
+    const begun = Date.now();
+    const compaction = await this.inner.change((namespace, table) => namespace.optimizeTable(table));
+    const age =
+      cleanupOlderThan == null
+        ? {}
+        : { olderThanMs: Math.max(0, Date.now() - Number(cleanupOlderThan ?? begun)) };
+    const prune = await this.inner.change((namespace, table) =>
+      namespace.cleanupTable({ ...table, ...age, deleteUnverified: deleteUnverified ?? undefined }),
+    );
+    return optimizeStatsOf(compaction, prune);
+  }
+
+  async listIndices(): Promise<native.IndexConfig[]> {
+    const { indexes } = await this.inner.read((namespace, shown) => namespace.listTableIndices(shown));
+    return indexes.map(indexConfigOf);
+  }
+
+  async tokenize(_query: string, options: types.TokenizeTableOptions): Promise<types.FtsToken[]> {
+    this.inner.requireOpen();
+    if ((options.column == null) === (options.indexName == null)) {
+      throw failure("Specify exactly one of 'column' or 'indexName'");
+    }
+    throw notSupported("tokenize");
+  }
+
+  async toArrow(): Promise<ArrowTable> {
+    const result = await this.inner.read(async (namespace, shown) => {
+      const rows = await namespace.queryTable(shown);
+      return rows.toArrow();
+    });
+    return result;
+  }
+
+  async indexStats(name: string): Promise<native.IndexStatistics | undefined> {
+    const { indexes } = await this.inner.read((namespace, shown) => namespace.listTableIndices(shown));
+    if (!indexes.some(({ indexName }) => indexName === name)) return undefined;
+    const stats = await this.inner.read((namespace, shown) =>
+      namespace.describeTableIndexStats({ ...shown, indexName: name }),
+    );
+    return indexStatisticsOf(stats);
+  }
+
+  async stats(): Promise<native.TableStatistics> {
+    const stats = await this.inner.read((namespace, shown) => namespace.getTableStats(shown));
+    const { totalBytes, numRows, numIndices, fragmentStats } = stats;
+    const { numFragments, numSmallFragments, lengths } = fragmentStats;
+    return {
+      totalBytes,
+      numRows,
+      numIndices,
+      fragmentStats: { numFragments, numSmallFragments, lengths: { ...lengths } },
+    };
+  }
+
+  async initialStorageOptions(): Promise<Record<string, string> | null> {
+    this.inner.requireOpen();
+    const { storageOptions } = this.inner;
+    return storageOptions === undefined ? null : { ...storageOptions };
+  }
+
+  latestStorageOptions(): Promise<Record<string, string> | null> {
+    return this.initialStorageOptions();
+  }
+
+  mergeInsert(on: string | string[]): MergeInsertBuilder {
+    this.inner.requireOpen();
+    const keys = typeof on === "string" ? [on] : on;
+    return new MergeInsertBuilder(
+      async (clauses, data) => {
+        const rows = rowsOf(data);
+        const merged = await this.inner.change((namespace, table) =>
+          namespace.mergeInsertIntoTable({ ...table, ...clauses }, rows),
+        );
+        return mergeResultOf(merged);
+      },
+      { on: keys },
+    );
+  }
+
+  /** Returns true if the names of manifests sort the latest version first. */
+  async usesV2ManifestPaths(): Promise<boolean> {
+    const { version } = await this.inner.ask((namespace, table) => namespace.describeTableVersion(table));
+    return /\d{20}\.manifest$/.test(version.manifestPath);
+  }
+
+  /** Renames all manifests so that their names sort the latest version first. */
+  async migrateManifestPathsV2(): Promise<void> {
+    if (!(await this.usesV2ManifestPaths())) throw notSupported("migrateManifestPathsV2");
+  }
+
+  #onlyOnServers(operation: string): Error {
+    this.inner.requireOpen();
+    return notSupported(`${operation} is not supported on this table type`);
+  }
+
+  /** Changes columns. An empty list changes nothing. */
+  async #changeColumns(
+    changes: readonly unknown[],
+    call: (namespace: NamespaceCalls, table: ChangedTable) => Promise<{ readonly version: number }>,
+  ): Promise<{ version: number }> {
+    this.inner.requireOpen();
+    if (changes.length === 0) return { version: await this.inner.version() };
+    const { version } = await this.inner.change(call);
+    return { version };
+  }
+
+  #job(jobId: string): Job {
+    const { inner } = this;
+    return new Job({
+      describe: () => inner.call((namespace) => namespace.describeJob({ jobId })),
+      wait: () => inner.following((namespace) => namespace.waitForJob({ jobId })),
+      cancel: () => inner.call((namespace) => namespace.cancelJob({ jobId })),
+    });
+  }
+}
+
+/** Options of {@link openLocalTable}. */
+interface OpenOptions {
+  readonly branch?: string | undefined;
+  readonly version?: number | undefined;
+  readonly storageOptions?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Opens a handle on a table: on a branch, held at a version, or both. */
+export async function openLocalTable(
+  database: Database,
+  id: readonly string[],
+  { branch, version, storageOptions }: OpenOptions = {},
+): Promise<LocalTable> {
+  const name = id.at(-1) as string;
+  const described = await database.call(
+    (namespace) => namespace.describeTable({ id, ...(branch !== undefined && { branch }), version }),
+    name,
+  );
+  if (described.version === undefined) throw failure(`Table '${name}' was not found: it has no version yet`);
+  const opened: Opened = {
+    id,
+    branch,
+    version: described.version,
+    isCheckedOut: version !== undefined,
+    uri: id.length === 1 ? database.tableUri(name) : described.tableUri,
+    storageOptions,
+  };
+  return new LocalTable(new TableState(database, opened));
+}

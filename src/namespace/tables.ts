@@ -62,8 +62,13 @@ export interface CreateTableRequest
   /** `Create` (default) fails if it exists; `ExistOk` keeps it; `Overwrite` replaces rows and schema. */
   readonly mode?: AnyCase<"Create" | "ExistOk" | "Overwrite"> | undefined;
   /**
-   * Storage options as other engines need them. They are checked to be strings and otherwise ignored, because
-   * the engine writes to its own directory.
+   * Storage options as LanceDB's programs give them. Three decide about a new table:
+   *
+   * - `new_table_data_storage_version`: `2.0`, `2.1`, `2.2` or `stable`
+   * - `new_table_enable_v2_manifest_paths`: `true` or `false`
+   * - `new_table_enable_stable_row_ids`: `true` or `false`; `stableRowIds` comes first
+   *
+   * All others are ignored, because the engine writes to its own directory.
    */
   readonly storageOptions?: Readonly<Record<string, string>> | undefined;
   /** See {@link DeclareTableRequest.vendCredentials}. */

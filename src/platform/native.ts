@@ -42,6 +42,9 @@ export const hostTimers = {
 /** Milliseconds since the machine was started, sleep included; some systems round it to seconds. */
 export const uptimeMs = (): number => os.uptime() * 1000;
 
+/** Home directory of the user; null in runtimes that have none. */
+export const homeDirectory = (): string | null => os.homedir();
+
 const setImmediate = real("setImmediate");
 
 /** Calls back at the next turn of the event loop, after timers and sockets. */

@@ -19,6 +19,9 @@ export const hostTimers = {
 
 export const uptimeMs = (): number => performance.now();
 
+/** Home directory of the user: there is none. */
+export const homeDirectory = (): string | null => null;
+
 const callbacks: (() => void)[] = [];
 // A channel, because timers wait for milliseconds. Made on first use: open ones keep some runtimes alive.
 let channel: MessageChannel | null = null;

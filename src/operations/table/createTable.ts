@@ -33,13 +33,17 @@ import {
   parseChoice,
   requireTableId,
 } from "../request.js";
+import { newTableSettings } from "./newTableSettings.js";
 
 export const createTable: OperationBody<"createTable"> = async (context, request, _access, data) => {
   const id = requireTableId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
-  const stableRowIds = optionalBoolean(request.stableRowIds, "stableRowIds") ?? false;
-  optionalStringMap(request.storageOptions, "storageOptions");
+  const newTable = newTableSettings(
+    context,
+    optionalStringMap(request.storageOptions, "storageOptions"),
+    optionalBoolean(request.stableRowIds, "stableRowIds"),
+  );
   optionalBoolean(request.vendCredentials, "vendCredentials");
   const bounds = inputBounds(request);
   const onRows = rowProgress(request);
@@ -54,11 +58,11 @@ export const createTable: OperationBody<"createTable"> = async (context, request
     if (mode === "Create") throw exists();
     return answerOfExisting(context, entry, base.version);
   }
-  checkTarget(target, name, stableRowIds, properties);
+  checkTarget(target, name, newTable.stableRowIds, properties);
   const anchor = base !== null ? anchorOf(base) : entry !== null ? await declaredAnchor(table) : ABSENT;
   const inserted = await insertRows(table, anchor, data, {
     mode: "Overwrite",
-    newTable: { version: context.newTableVersion, naming: context.newTableNaming, stableRowIds },
+    newTable,
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: location.unshared,
     beforeRows: isRoot && entry === null ? () => claimLocation(context, location) : undefined,

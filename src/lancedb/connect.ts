@@ -1,0 +1,160 @@
+/** Opening connections by address. */
+
+import { DirectoryNamespace } from "../DirectoryNamespace.js";
+import { homeDirectory } from "../platform/native.js";
+import { type Connection, cleanseStorageOptions, LocalConnection } from "./connection.js";
+import { Database } from "./database.js";
+import { failure, notSupported, translated } from "./failures.js";
+import type { ConnectionOptions, ConnectNamespaceOptions, Session } from "./native.js";
+
+/** Settings of a namespace in a directory. */
+export interface DirNamespaceConfig {
+  /** Directory of the tables. */
+  root: string;
+  /** False: only the root has tables. Default: true. */
+  manifestEnabled?: boolean;
+  /** Further properties, by their names in LanceDB's namespaces. */
+  extraProperties?: Record<string, string>;
+}
+
+/** Settings of a namespace on a server. */
+export interface RestNamespaceConfig {
+  /** URL of the server. */
+  uri: string;
+  /** Headers of each request. */
+  headers?: Record<string, string>;
+  /** Further properties, by their names in LanceDB's namespaces. */
+  extraProperties?: Record<string, string>;
+}
+
+/** A source of headers of requests to a server. */
+export type Headers = unknown;
+
+/**
+ * Connects to a database.
+ * @param uri path of a directory, a `file://` URL, `memory://`, or `db://` and the name of a database on a
+ *   server
+ * @param options settings of the connection
+ * @param session caches that connections share
+ * @param headerProvider headers of requests to a server
+ */
+export async function connect(
+  uri: string,
+  options?: Partial<ConnectionOptions>,
+  session?: Session,
+  headerProvider?: Headers,
+): Promise<Connection>;
+/** Connects to the database that the member `uri` names. */
+export async function connect(options: Partial<ConnectionOptions> & { uri: string }): Promise<Connection>;
+export async function connect(
+  uriOrOptions: string | (Partial<ConnectionOptions> & { uri: string }),
+  options: Partial<ConnectionOptions> = {},
+): Promise<Connection> {
+  const settings: Partial<ConnectionOptions> & { uri: string } =
+    typeof uriOrOptions === "string" ? { ...options, uri: uriOrOptions } : uriOrOptions;
+  const { uri } = settings ?? {};
+  if (typeof uri !== "string" || uri === "") throw new Error("uri is required");
+  return new LocalConnection(
+    new Database({
+      namespace: openDirectory(uri),
+      uri,
+      kind: "ListingDatabase",
+      readConsistencyInterval: intervalOf(settings),
+      storageOptions: cleanseStorageOptions(settings.storageOptions),
+    }),
+  );
+}
+
+/**
+ * Connects to a namespace.
+ * @param implName `dir` for a directory, `rest` for a server
+ * @param config settings of the namespace
+ * @param options settings of the connection
+ */
+export async function connectNamespace(
+  implName: "dir",
+  config: DirNamespaceConfig,
+  options?: Partial<ConnectNamespaceOptions>,
+): Promise<Connection>;
+/** Connects to a namespace on a server. */
+export async function connectNamespace(
+  implName: "rest",
+  config: RestNamespaceConfig,
+  options?: Partial<ConnectNamespaceOptions>,
+): Promise<Connection>;
+/** Connects to a namespace by its properties. */
+export async function connectNamespace(
+  implName: string,
+  properties: Record<string, string>,
+  options?: Partial<ConnectNamespaceOptions>,
+): Promise<Connection>;
+export async function connectNamespace(
+  implName: string,
+  config: object,
+  options: Partial<ConnectNamespaceOptions> = {},
+): Promise<Connection> {
+  if (implName === "") throw new Error("implName must be a non-empty string");
+  if (implName !== "dir") throw unknownNamespace(implName);
+  const { root, manifest_enabled } = propertiesOf(config);
+  if (root === undefined)
+    throw unknownNamespace("dir", "Missing required property 'root' for directory namespace");
+  return new LocalConnection(
+    new Database({
+      namespace: openDirectory(root),
+      uri: root,
+      kind: "LanceNamespaceDatabase",
+      readConsistencyInterval: intervalOf(options),
+      storageOptions: cleanseStorageOptions(options.storageOptions),
+      hasChildNamespaces: manifest_enabled !== "false",
+    }),
+  );
+}
+
+const unknownNamespace = (
+  implName: string,
+  reason = `Implementation '${implName}' is not available. Supported: dir, rest`,
+): Error => failure(`Invalid input, Failed to connect to namespace: ${reason}`);
+
+/** Returns properties by their names in LanceDB's namespaces. Members come before further properties. */
+function propertiesOf(config: object): Readonly<Record<string, string | undefined>> {
+  const { extraProperties, manifestEnabled, ...others } = config as Partial<DirNamespaceConfig> &
+    Record<string, string>;
+  return {
+    ...(extraProperties as Record<string, string> | undefined),
+    ...others,
+    ...(manifestEnabled !== undefined && { manifest_enabled: String(manifestEnabled) }),
+  };
+}
+
+function intervalOf({
+  readConsistencyInterval: seconds,
+}: {
+  readConsistencyInterval?: number;
+}): number | undefined {
+  if (seconds === undefined || seconds === null) return undefined;
+  if (typeof seconds === "number" && seconds >= 0) return seconds;
+  throw failure(`Invalid input, readConsistencyInterval must be a number of at least 0, got ${seconds}`);
+}
+
+/** Returns the namespace of a directory. */
+function openDirectory(uri: string): DirectoryNamespace {
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(uri)?.[1]?.toLowerCase();
+  if (scheme === "memory") throw notSupported("databases in memory are not there: memory://");
+  if (scheme !== undefined && scheme !== "file") {
+    throw notSupported(`databases of the scheme '${scheme}' are not there, only directories and file://`);
+  }
+  try {
+    return new DirectoryNamespace({
+      root: scheme === "file" ? new URL(uri) : expanded(uri),
+      durability: "none",
+    });
+  } catch (error) {
+    throw translated(error);
+  }
+}
+
+/** Returns a path with the home directory in place of a leading `~`. */
+function expanded(path: string): string {
+  const home = /^~([\\/]|$)/.test(path) ? homeDirectory() : null;
+  return home === null ? path : home + path.slice(1);
+}

@@ -1,0 +1,76 @@
+/**
+ * A database as connections and their tables share it: a namespace, in this process or over HTTP, and the
+ * settings of the connection.
+ */
+
+import { translated } from "./failures.js";
+import type { NamespaceCalls } from "./tableReader.js";
+
+/** Settings of a {@link Database}. */
+export interface DatabaseSettings {
+  /** The namespace. `close` of the database closes it when no table uses it any more. */
+  readonly namespace: NamespaceCalls;
+  /** The address that the program connected to. */
+  readonly uri: string;
+  /** Name of the kind in texts: `ListingDatabase`, or that of a namespace, whose text is its name. */
+  readonly kind: "ListingDatabase" | "LanceNamespaceDatabase" | "RemoteDatabase";
+  /** Seconds after which reads look for a newer version. Absent: never. */
+  readonly readConsistencyInterval?: number | undefined;
+  /** Storage options of the connection, with names in snake case. */
+  readonly storageOptions?: Readonly<Record<string, string>> | undefined;
+  /** False: only the root has tables. Default: true. */
+  readonly hasChildNamespaces?: boolean | undefined;
+}
+
+/** A database that connections and tables share. */
+export class Database {
+  readonly namespace: NamespaceCalls;
+  readonly uri: string;
+  readonly kind: DatabaseSettings["kind"];
+  readonly readConsistencyInterval: number | undefined;
+  readonly storageOptions: Readonly<Record<string, string>>;
+  readonly hasChildNamespaces: boolean;
+  /** Number of open connections and tables. */
+  #users = 0;
+
+  /** Makes a database of its settings. */
+  constructor(settings: DatabaseSettings) {
+    this.namespace = settings.namespace;
+    this.uri = settings.uri;
+    this.kind = settings.kind;
+    this.readConsistencyInterval = settings.readConsistencyInterval;
+    this.storageOptions = settings.storageOptions ?? {};
+    this.hasChildNamespaces = settings.hasChildNamespaces ?? true;
+  }
+
+  /** Counts an open connection or table. */
+  enter(): void {
+    this.#users++;
+  }
+
+  /** Counts a closed connection or table. The last one closes the namespace, once its calls are done. */
+  leave(): void {
+    this.#users--;
+    // Native handles close without waiting, so nobody is there to hear of a failure.
+    if (this.#users === 0) this.namespace.close({ jobs: "wait" }).catch(() => {});
+  }
+
+  /** The read consistency interval as LanceDB shows it. */
+  get interval(): string {
+    return this.readConsistencyInterval === undefined ? "None" : `${this.readConsistencyInterval}s`;
+  }
+
+  /** Address of a table of the root. */
+  tableUri(name: string): string {
+    return `${this.uri.replace(/\/+$/, "")}/${name}.lance`;
+  }
+
+  /** Calls the namespace. Errors get LanceDB's sentences, which name the table. */
+  async call<Answer>(call: (namespace: NamespaceCalls) => Promise<Answer>, table?: string): Promise<Answer> {
+    try {
+      return await call(this.namespace);
+    } catch (error) {
+      throw translated(error, table);
+    }
+  }
+}

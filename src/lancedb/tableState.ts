@@ -1,0 +1,233 @@
+/**
+ * State of a table handle: the version that it shows, and whether it is open. A handle shows the version that
+ * it was opened at. Its own changes, `checkoutLatest` and the read consistency interval move it; `checkout`
+ * holds it at a version until `checkoutLatest` or `restore`.
+ */
+
+import type { Schema } from "apache-arrow";
+import { performance } from "../async/timers.js";
+import type { Database } from "./database.js";
+import { failure, translated } from "./failures.js";
+import type { NamespaceCalls, ShownVersion, TableReader } from "./tableReader.js";
+
+const PINNED = "Invalid input, table cannot be modified when a specific version is checked out";
+
+/** A version that `checkout` holds a handle at. */
+interface CheckedOut {
+  readonly version: number;
+  readonly branch: string | undefined;
+}
+
+/** Settings of a new handle. */
+export interface Opened {
+  /** Path of the table: its namespaces, then its name. */
+  readonly id: readonly string[];
+  /** Branch of the handle. Absent: main. */
+  readonly branch?: string | undefined;
+  /** Latest version of the branch when the handle was opened. */
+  readonly version: number;
+  /** True: the handle is held at the version. */
+  readonly isCheckedOut?: boolean | undefined;
+  /** Address of the table, for texts. */
+  readonly uri: string;
+  /** Storage options that the program gave for the table. */
+  readonly storageOptions?: Readonly<Record<string, string>> | undefined;
+  /** True: part of another handle, which keeps the database open. */
+  readonly isSnapshot?: boolean | undefined;
+}
+
+/** Path and branch of a request that changes a table. */
+export type ChangedTable = Pick<ShownVersion, "id" | "branch">;
+
+/** State of a table handle. */
+export class TableState implements TableReader {
+  readonly database: Database;
+  readonly id: readonly string[];
+  readonly branch: string | undefined;
+  readonly uri: string;
+  readonly storageOptions: Readonly<Record<string, string>> | undefined;
+  #isOpen = true;
+  #latest: number;
+  #checkedOut: CheckedOut | null;
+  /** Time of the last look for a newer version. */
+  #lookedAt = performance.now();
+  #schema: { readonly version: string; readonly schema: Promise<Schema> } | null = null;
+
+  /** Makes the state of a new handle. */
+  constructor(database: Database, opened: Opened) {
+    const { id, branch, version, isCheckedOut = false, isSnapshot } = opened;
+    this.database = database;
+    this.id = id;
+    this.branch = branch;
+    this.uri = opened.uri;
+    this.storageOptions = opened.storageOptions;
+    this.#latest = version;
+    this.#checkedOut = isCheckedOut ? { version, branch } : null;
+    if (isSnapshot !== true) database.enter();
+  }
+
+  /** Name of the table. */
+  get name(): string {
+    return this.id.at(-1) as string;
+  }
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Closes the handle. Later calls fail. */
+  close(): void {
+    if (this.#isOpen) this.database.leave();
+    this.#isOpen = false;
+  }
+
+  /** Checks that the handle is open. */
+  requireOpen(): void {
+    if (!this.#isOpen) throw failure(`Table ${this.name} is closed`);
+  }
+
+  /** Returns the version that the handle shows, after a look for a newer one if it is due. */
+  async version(): Promise<number> {
+    this.requireOpen();
+    await this.#refreshIfDue();
+    return this.#shownVersion.version;
+  }
+
+  async read<Answer>(
+    call: (namespace: NamespaceCalls, shown: ShownVersion) => Promise<Answer>,
+  ): Promise<Answer> {
+    this.requireOpen();
+    await this.#refreshIfDue();
+    const { version, branch } = this.#shownVersion;
+    return this.call((namespace) => call(namespace, { ...this.#pathOf(branch), version }));
+  }
+
+  /**
+   * Changes the latest version of the table. The handle then shows the version that the change created.
+   * @throws Error if the handle is closed, or held at a version
+   */
+  async change<Answer>(
+    call: (namespace: NamespaceCalls, table: ChangedTable) => Promise<Answer>,
+  ): Promise<Answer> {
+    this.requireOpen();
+    if (this.#checkedOut !== null) throw failure(PINNED);
+    const answer = await this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
+    const { version } = answer as { readonly version?: unknown };
+    if (typeof version === "number") this.#moveTo(version);
+    else await this.#lookForLatest();
+    return answer;
+  }
+
+  /** Calls the namespace about a job, and then shows the version that the job created. */
+  async following<Answer>(call: (namespace: NamespaceCalls) => Promise<Answer>): Promise<Answer> {
+    const answer = await this.call(call);
+    if (this.#isOpen && this.#checkedOut === null) await this.#lookForLatest();
+    return answer;
+  }
+
+  /** Calls the namespace about all of the table: its versions, tags and branches. */
+  async ask<Answer>(
+    call: (namespace: NamespaceCalls, table: ChangedTable) => Promise<Answer>,
+  ): Promise<Answer> {
+    this.requireOpen();
+    return this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
+  }
+
+  /** Calls the namespace, whether the handle is open or not. */
+  call<Answer>(call: (namespace: NamespaceCalls) => Promise<Answer>): Promise<Answer> {
+    return this.database.call(call, this.name);
+  }
+
+  translate(error: unknown): Error {
+    return translated(error, this.name);
+  }
+
+  async schema(): Promise<Schema> {
+    this.requireOpen();
+    await this.#refreshIfDue();
+    const { version, branch } = this.#shownVersion;
+    const key = `${version} ${branch ?? ""}`;
+    if (this.#schema?.version === key) return this.#schema.schema;
+    const schema = this.call((namespace) =>
+      namespace.queryTable({ ...this.#pathOf(branch), version, k: 0 }),
+    ).then((result) => result.schema);
+    const kept = { version: key, schema };
+    this.#schema = kept;
+    schema.catch(() => {
+      if (this.#schema === kept) this.#schema = null;
+    });
+    return schema;
+  }
+
+  async snapshot(): Promise<TableState> {
+    this.requireOpen();
+    await this.#refreshIfDue();
+    const { version, branch } = this.#shownVersion;
+    return new TableState(this.database, {
+      id: this.id,
+      uri: this.uri,
+      version,
+      branch,
+      isCheckedOut: true,
+      isSnapshot: true,
+    });
+  }
+
+  /** Holds the handle at a version, or at the version of a tag. */
+  async checkout(versionOrTag: number | string): Promise<void> {
+    const target =
+      typeof versionOrTag === "string"
+        ? await this.ask((namespace, { id }) => namespace.getTableTagVersion({ id, tag: versionOrTag }))
+        : { version: Math.trunc(versionOrTag), branch: this.branch };
+    const { version, branch } = target;
+    await this.call((namespace) => namespace.tableExists({ ...this.#pathOf(branch), version }));
+    this.#checkedOut = { version, branch };
+  }
+
+  /** Shows the latest version, and lets changes move the handle again. */
+  async checkoutLatest(): Promise<void> {
+    this.requireOpen();
+    await this.#lookForLatest();
+    this.#checkedOut = null;
+  }
+
+  /** Makes the version that the handle is held at the latest one, and shows that. */
+  async restore(): Promise<void> {
+    this.requireOpen();
+    const held = this.#checkedOut;
+    if (held === null) throw failure("Invalid input, you must run checkout before running restore");
+    const { version } = await this.call((namespace) =>
+      namespace.restoreTable({ ...this.#pathOf(held.branch), version: held.version }),
+    );
+    this.#checkedOut = null;
+    this.#moveTo(version);
+  }
+
+  #pathOf(branch: string | undefined): ChangedTable {
+    return branch === undefined ? { id: this.id } : { id: this.id, branch };
+  }
+
+  get #shownVersion(): CheckedOut {
+    return this.#checkedOut ?? { version: this.#latest, branch: this.branch };
+  }
+
+  /** Moves to a version that a change created. Changes that run together may end in any order. */
+  #moveTo(version: number): void {
+    this.#latest = Math.max(this.#latest, version);
+    this.#lookedAt = performance.now();
+  }
+
+  async #refreshIfDue(): Promise<void> {
+    const { readConsistencyInterval: seconds } = this.database;
+    if (seconds === undefined || this.#checkedOut !== null) return;
+    if (performance.now() - this.#lookedAt >= seconds * 1000) await this.#lookForLatest();
+  }
+
+  async #lookForLatest(): Promise<void> {
+    const begun = performance.now();
+    const { version } = await this.call((namespace) => namespace.describeTable(this.#pathOf(this.branch)));
+    if (version === undefined)
+      throw failure(`Table '${this.name}' was not found: it is declared, but has no version`);
+    this.#latest = version;
+    this.#lookedAt = begun;
+  }
+}
