@@ -80,7 +80,8 @@ const ARROWS: Record<string, readonly string[]> = {
     "TableHandle",
     "DirectoryNamespace",
   ],
-  lancedb: ["platform", "errors", "async", "namespace", "operationTable", "DirectoryNamespace"],
+  // biome-ignore format: one row, one line
+  lancedb: ["platform", "errors", "async", "optionMembers", "namespace", "bytes", "arrow", "expression", "operationTable", "DirectoryNamespace"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */

@@ -60,6 +60,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "io/localFiles": "files/targets",
   "io/lock/": "io/lock/lock",
   "jobs/": "jobs/jobs jobs/processes",
+  "lancedb/queries/": "lancedb/query",
   "namespace/": "handleTypes publicNames",
   "operations/": "interop/operations operations/request",
   "operations/index/": "operations/indexes",

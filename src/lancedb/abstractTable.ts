@@ -9,6 +9,8 @@ import type { LsmStats } from "./lsm.js";
 import type { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
 import { BranchContents } from "./native.js";
+import type { IntoVector, MultiVector } from "./queries/numbers.js";
+import type { AutoQuery, FullTextQuery, Query, TakeQuery, VectorQuery } from "./query.js";
 import type { Data, IntoSql } from "./tableInput.js";
 import type { TableState } from "./tableState.js";
 import type * as types from "./tableTypes.js";
@@ -55,6 +57,26 @@ export abstract class Table {
   abstract createIndex(column: string, options?: Partial<IndexOptions>): Promise<void>;
   /** Starts building an index on a column. */
   abstract createIndexAsync(column: string, options?: Partial<IndexOptions>): Promise<Job>;
+  /** Begins a query. */
+  abstract query(): Query;
+  /** Begins a query of the rows at offsets, which count the table's rows from 0. */
+  abstract takeOffsets(offsets: number[]): TakeQuery;
+  /** Begins a query of the rows with these ids, which `withRowId` of a query returns. */
+  abstract takeRowIds(rowIds: readonly (bigint | number)[]): TakeQuery;
+  /**
+   * Begins a search. A text is embedded if the table has an embedding function, and otherwise searched by its
+   * words; a vector is searched for the nearest ones.
+   * @param query text, vector, several vectors, or a full-text query
+   * @param queryType `vector`, `fts`, or `auto` (default)
+   * @param ftsColumns paths of the columns to search for words
+   */
+  abstract search(
+    query: string | IntoVector | MultiVector | FullTextQuery,
+    queryType?: string,
+    ftsColumns?: string | string[],
+  ): VectorQuery | Query | AutoQuery;
+  /** Begins a search for the nearest vectors. */
+  abstract vectorSearch(vector: IntoVector | MultiVector): VectorQuery;
   /** Drops an index. `optimize` removes its files later. */
   abstract dropIndex(name: string): Promise<void>;
   /** Looks at an index. The engine reads it into memory when a query needs it. */

@@ -2,7 +2,7 @@
 
 import type { Table as ArrowTable, Schema } from "apache-arrow";
 import { performance, setTimeout } from "../async/timers.js";
-import { Branches, Table } from "./abstractTable.js";
+import { Branches } from "./abstractTable.js";
 import { type BlobFile, blobColumnsOf } from "./blob.js";
 import type { Database } from "./database.js";
 import { failure, notSupported } from "./failures.js";
@@ -11,6 +11,7 @@ import { Job } from "./job.js";
 import type { LsmStats } from "./lsm.js";
 import { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
+import { QueriedTable } from "./queriedTable.js";
 import { type Data, rowsOf } from "./tableInput.js";
 import type { NamespaceCalls } from "./tableReader.js";
 import {
@@ -39,15 +40,7 @@ export type * from "./tableTypes.js";
 const LOOK_MS = 50;
 
 /** A table of a local database, or of one that a server holds. */
-export class LocalTable extends Table {
-  private readonly inner: TableState;
-
-  /** Makes a table. Programs get theirs from a connection. */
-  constructor(inner: TableState) {
-    super();
-    this.inner = inner;
-  }
-
+export class LocalTable extends QueriedTable {
   get name(): string {
     return this.inner.name;
   }

@@ -1,0 +1,48 @@
+/** Queries and searches of tables that Tiltyard reads. */
+
+import { Table } from "./abstractTable.js";
+import { type IntoVector, type MultiVector, offsetsOf } from "./queries/numbers.js";
+import { searchTable, searchVectors } from "./queries/tableSearch.js";
+import { type AutoQuery, type FullTextQuery, Query, TakeQuery, type VectorQuery } from "./query.js";
+import { rowIdsOf } from "./tableRequests.js";
+import type { TableState } from "./tableState.js";
+
+/** A table whose queries read through its state. */
+export abstract class QueriedTable extends Table {
+  protected readonly inner: TableState;
+
+  /** Makes a table. Programs get theirs from a connection. */
+  constructor(inner: TableState) {
+    super();
+    this.inner = inner;
+  }
+
+  query(): Query {
+    this.inner.requireOpen();
+    return new Query(this.inner);
+  }
+
+  takeOffsets(offsets: number[]): TakeQuery {
+    this.inner.requireOpen();
+    return new TakeQuery(this.inner, { offsets: offsetsOf(offsets) });
+  }
+
+  takeRowIds(rowIds: readonly (bigint | number)[]): TakeQuery {
+    this.inner.requireOpen();
+    return new TakeQuery(this.inner, { rowIds: rowIdsOf(rowIds) });
+  }
+
+  search(
+    query: string | IntoVector | MultiVector | FullTextQuery,
+    queryType?: string,
+    ftsColumns?: string | string[],
+  ): VectorQuery | Query | AutoQuery {
+    this.inner.requireOpen();
+    return searchTable(this.inner, query, queryType, ftsColumns);
+  }
+
+  vectorSearch(vector: IntoVector | MultiVector): VectorQuery {
+    this.inner.requireOpen();
+    return searchVectors(this.inner, vector);
+  }
+}

@@ -1,0 +1,68 @@
+/** Runs queries: time limits, sentences of failures, and the rows one batch after another. */
+
+import type { RecordBatch } from "apache-arrow";
+import { clearTimeout, letProcessEnd, MAX_TIMER_MS, setTimeout } from "../../async/timers.js";
+import type { QueryResult } from "../../namespace/queries.js";
+import { failure } from "../failures.js";
+import type { TableReader } from "../tableReader.js";
+import { countOf } from "./numbers.js";
+
+/** Rows of a query. Each read runs the query again. */
+export type Rows = Pick<QueryResult, "schema" | "toArrow"> & AsyncIterable<RecordBatch>;
+
+/** Options of a run. */
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Maximum rows of a batch. */
+  readonly batchSize?: number | undefined;
+}
+
+/** A query that is ready to run. */
+export interface RunnableQuery {
+  readonly reader: TableReader;
+  open(options: RunOptions): Promise<Rows>;
+  explain(isVerbose: boolean): Promise<string>;
+  analyze(): Promise<string>;
+}
+
+/** Ends a query after a time. */
+export class TimeLimit {
+  readonly #milliseconds: number | null;
+  readonly #controller = new AbortController();
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(timeoutMs: unknown) {
+    const isGiven = timeoutMs !== undefined && timeoutMs !== null;
+    this.#milliseconds = isGiven ? countOf(timeoutMs, "timeoutMs") : null;
+    if (this.#milliseconds === 0) this.#controller.abort();
+    else if (this.#milliseconds !== null && this.#milliseconds <= MAX_TIMER_MS) {
+      this.#timer = setTimeout(() => this.#controller.abort(), this.#milliseconds);
+      letProcessEnd(this.#timer);
+    }
+  }
+
+  /** Aborted after the time; undefined without a limit. */
+  get signal(): AbortSignal | undefined {
+    return this.#milliseconds === null ? undefined : this.#controller.signal;
+  }
+
+  /** Stops the clock. */
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /**
+   * Returns the error of a call: the one that it threw, unless the time was over.
+   * @param step step that failed, as the sentence begins
+   */
+  failed(step: string, error: unknown): Error {
+    if (!this.#controller.signal.aborted) return failed(step, error);
+    return failure(`${step}: Query timeout after ${this.#milliseconds} ms`, error);
+  }
+}
+
+/** Returns an error whose sentence begins with the step that failed. */
+export function failed(step: string, error: unknown): Error {
+  const { message } = error instanceof Error ? error : new Error(String(error));
+  return failure(`${step}: ${message}`, error);
+}
