@@ -4,6 +4,8 @@ import type { Field, Schema } from "apache-arrow";
 import type { LazyBlob } from "../namespace/queries.js";
 import { failure } from "./failures.js";
 
+export { type BlobInput, type BlobOptions, blob, coerceBlobValue, isBlobField } from "./blobField.js";
+
 /** A blob of a row, to read whole or in pieces. */
 export class BlobFile {
   private readonly inner: LazyBlob;

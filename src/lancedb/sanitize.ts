@@ -1,3 +1,4 @@
-/** Arrow values of another copy of apache-arrow, as values of this one. */
+/** Conversions of Arrow objects of any copy of apache-arrow to the copy that this package imports. */
 
-export {};
+export { sanitizeTable } from "./sanitizeData.js";
+export * from "./sanitizeTypes.js";

@@ -335,15 +335,27 @@ interface DataProps {
   readonly children?: readonly Data[];
   readonly dictionary?: Vector;
 }
-const make = makeData as unknown as (props: DataProps) => Data;
 
-/** Makes the `Data` over a column's memory. `dictionaries` caches the vectors of shared dictionaries. */
+/** Members of a copy of apache-arrow that make `Data`. */
+export interface ArrowCopy {
+  readonly makeData: typeof makeData;
+  readonly Vector: typeof Vector;
+}
+
+/**
+ * Makes the `Data` over a column's memory.
+ * @param type a type of the copy
+ * @param dictionaries caches the vectors of shared dictionaries
+ * @param copy the copy of apache-arrow whose `Data` is made. Default: that of the engine
+ */
 export function dataFromColumn(
   type: DataType,
   column: Column,
   dictionaries?: WeakMap<VariableColumn | FixedColumn, Vector>,
+  copy: ArrowCopy = { makeData, Vector },
 ): Data {
   const { length } = column;
+  const make = copy.makeData as unknown as (props: DataProps) => Data;
   switch (column.kind) {
     case "null":
       return make({ type, length, nullCount: length });
@@ -362,27 +374,27 @@ export function dataFromColumn(
     }
     case "fixedSizeList":
     case "sizedList": {
-      const child = dataFromColumn((type as FixedSizeList).valueType, column.items, dictionaries);
+      const child = dataFromColumn((type as FixedSizeList).valueType, column.items, dictionaries, copy);
       return make({ type, length, ...validityProps(column), child });
     }
     case "dictionary": {
       let dictionary = dictionaries?.get(column.dictionary);
       if (dictionary === undefined) {
-        const values = dataFromColumn((type as Dictionary).dictionary, column.dictionary);
-        dictionary = new Vector([values]).memoize();
+        const values = dataFromColumn((type as Dictionary).dictionary, column.dictionary, undefined, copy);
+        dictionary = new copy.Vector([values]).memoize();
         dictionaries?.set(column.dictionary, dictionary);
       }
       const values = alignedBytes(column.indices.values, column.indices.byteWidth);
       return make({ type, length, ...validityProps(column), data: values, dictionary });
     }
     case "list": {
-      const child = dataFromColumn(type.children[0].type, column.items, dictionaries);
+      const child = dataFromColumn(type.children[0].type, column.items, dictionaries, copy);
       return make({ type, length, ...validityProps(column), valueOffsets: column.offsets, child });
     }
     case "struct":
     case "packedStruct": {
       const children = column.children.map((child: Column, index: number) =>
-        dataFromColumn(type.children[index].type, child, dictionaries),
+        dataFromColumn(type.children[index].type, child, dictionaries, copy),
       );
       // An offset would also shift the children, so the bitmap starts at bit 0.
       return make({ type, length, ...shiftedValidity(column, 0), children });
