@@ -1,4 +1,4 @@
-/** Values that options of embedding functions name, such as API keys. `EmbeddingFunctionRegistry` sets them. */
+/** Values that options of embedding functions name, such as API keys. The registry sets them. */
 
 /** Values by name. */
 export const variables = new Map<string, string>();
