@@ -209,6 +209,21 @@ export function sql(text: TemplateStringsArray, ...operands: readonly Operable[]
   return new Expression(replace(parseExpression(whole, "sql")));
 }
 
+/**
+ * Parses SQL in which a double-quoted name is a text if no column has that name, as in LanceDB before 0.30.
+ * @param label the caller's name for the text, for messages
+ * @throws InvalidInputError if the text is not an expression
+ */
+export function sqlWithQuotedTexts(text: string, label: string): Expression {
+  const replace = (node: Syntax): Syntax => {
+    const isQuoted = node.kind === "name" && node.segments.length === 1 && text[node.offset] === '"';
+    return isQuoted
+      ? { kind: "nameOrText", name: node.segments[0], offset: node.offset }
+      : mapChildren(node, replace);
+  };
+  return new Expression(replace(parseExpression(text, label)));
+}
+
 /** Prefix of the placeholders of operands. */
 const PLACE = "__place_";
 

@@ -16,25 +16,77 @@ export const failure = (message: string, cause?: unknown): Error =>
 export const notSupported = (sentence: string, cause?: unknown): Error =>
   failure(`LanceDBError: not supported: ${sentence}`, cause);
 
-/** Sentences for failures that share a class with others, by a pattern of the engine's text. */
-const SENTENCES: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
+/** Returns an error that also names the call, as LanceDB does for merges and queries. */
+export function inCall(call: string, error: unknown): Error {
+  if ((error as { readonly code?: unknown } | null)?.code !== CODE) return error as Error;
+  const { message, cause } = error as Error;
+  return failure(`${call}: ${CODE}, ${message}`, cause);
+}
+
+/** LanceDB's sentence for a text of the engine. The groups of the pattern are its arguments. */
+type Sentence = readonly [pattern: RegExp, sentence: (...groups: string[]) => string];
+
+/** Sentences for failures that share a class with others. The engine's text stays in the cause. */
+const SENTENCES: readonly Sentence[] = [
   [/^timeout: the merge took longer/, () => "Runtime error: merge insert timed out"],
   [
     /the table has no column of vectors/,
     () => "No vector column found to match with the query vector dimension",
   ],
   [
-    /there is an index (\S+) already/,
-    ([, name]) =>
+    /index (\S+) exists already/,
+    (name) =>
       `lance error: LanceError(Index): Index name '${name}' already exists, please specify a different name or use replace=True`,
   ],
   [
     /vector: has (\d+) dimensions, and the vectors of column (\S+) have (\d+)/,
-    ([, dimension, column, wanted]) =>
+    (dimension, column, wanted) =>
       `lance error: Invalid user input: vector query dim(${dimension}) doesn't match the column ${column} vector dim(${wanted})`,
   ],
-  [/column: (\S+) is not computed/, ([, column]) => `Column '${column}' is not a computed column`],
+  [/column: (\S+) is not computed/, (column) => `Column '${column}' is not a computed column`],
+  [/invalid table name ""/, () => 'Invalid table name (""): Table names cannot be empty strings'],
+  [
+    /invalid table name (".*")/,
+    (name) =>
+      `Invalid table name (${name}): Table names can only contain alphanumeric characters, underscores, hyphens, and periods`,
+  ],
+  [
+    /column: (\S+), (.+), can't have an index of type (\w+)/,
+    (column, type, kind) =>
+      `Schema Error: A ${kind} index cannot be created on the field \`${column}\` which has data type ${type}`,
+  ],
+  [
+    /indexType: is needed for column (\S+),/,
+    (column) => `Invalid input, there are no indices supported for the field \`${column}\``,
+  ],
+  [
+    /^not all columns of a table can be dropped/,
+    () => "Invalid input, Cannot drop all columns from a dataset",
+  ],
+  [
+    /^a merge needs one of/,
+    () => "Invalid input, The merge insert job is not configured to change the data in any way",
+  ],
+  [
+    /^on: must have a column/,
+    () => "Invalid input, A merge insert operation requires join keys: specify `on` columns",
+  ],
+  [
+    /^on: several of the rows have the same key/,
+    () =>
+      "Invalid input, Ambiguous merge inserts are prohibited: multiple source rows match the same target row",
+  ],
 ];
+
+/** Sentences about a column that is not there, by the engine's operation. */
+const MISSING_COLUMN: Readonly<Record<string, (column: string) => string>> = {
+  createTableIndex: (column) => `Schema Error: Field path \`${column}\` not found in schema`,
+  alterTableAlterColumns: (column) => `Invalid input, Column "${column}" does not exist in the dataset`,
+  alterTableDropColumns: (column) => `Invalid input, Column ${column} does not exist in the dataset`,
+  alterTableBackfillColumns: (column) => `Column '${column}' was not found`,
+  updateFieldMetadata: (column) => `lance error: Field '${column}' not found`,
+  takeBlobs: (column) => `Invalid input, no column named '${column}' in this table`,
+};
 
 /**
  * Returns LanceDB's error for an error of the engine. Other errors pass through: they are the program's own,
@@ -46,12 +98,13 @@ export function translated(error: unknown, table?: string): Error {
     return error instanceof Error ? error : failure(String(error), error);
   for (const [pattern, sentence] of SENTENCES) {
     const match = pattern.exec(error.message);
-    if (match !== null) return failure(sentence(match), error);
+    if (match !== null) return failure(sentence(...match.slice(1)), error);
   }
   return failure(sentenceOf(error, table), error);
 }
 
-function sentenceOf({ type, name, message }: NamespaceError, table: string | undefined): string {
+function sentenceOf(error: NamespaceError, table: string | undefined): string {
+  const { type, name, message, operation = "" } = error;
   if (name === "AbortError") return "Query timeout";
   switch (type) {
     case "TableNotFound":
@@ -59,7 +112,9 @@ function sentenceOf({ type, name, message }: NamespaceError, table: string | und
     case "TableAlreadyExists":
       return table === undefined ? `Table already exists: ${message}` : `Table '${table}' already exists`;
     case "NamespaceNotFound":
-      return `lance error: Namespace error: Namespace not found: ${message}`;
+      return ["describeTable", "dropTable"].includes(operation) && table !== undefined
+        ? `Table '${table}' was not found`
+        : `lance error: Namespace error: Namespace not found: ${message}`;
     case "NamespaceAlreadyExists":
       return `lance error: Namespace error: Namespace already exists: ${message}`;
     case "NamespaceNotEmpty":
@@ -69,18 +124,16 @@ function sentenceOf({ type, name, message }: NamespaceError, table: string | und
     case "TableBranchNotFound":
       return `lance error: Not found: ${message}: the branch does not exist`;
     case "TableTagNotFound":
-      return `lance error: Ref not found error: ${message}: the tag does not exist`;
+      return `lance error: Ref not found error: tag ${nameIn(message, /no tag (\S+)/)} does not exist`;
     case "TableTagAlreadyExists":
     case "TableBranchAlreadyExists":
       return `lance error: Ref conflict error: ${message}`;
     case "TableIndexNotFound":
-      return `lance error: Lance index not found: ${message}`;
-    case "TableIndexAlreadyExists":
-      return `lance error: LanceError(Index): Index already exists: ${message}`;
+      return `lance error: Lance index not found: name=${nameIn(message, /no index (\S+)/)}`;
     case "TableSchemaValidation":
       return schemaSentence(message);
     case "TableColumnNotFound":
-      return `Invalid input, Schema error: No field named as in: ${message}`;
+      return columnSentence(operation, message);
     case "ConcurrentModification":
       return `lance error: Retryable commit conflict: this transaction was preempted by concurrent transaction: ${message}`;
     case "Unsupported":
@@ -91,6 +144,17 @@ function sentenceOf({ type, name, message }: NamespaceError, table: string | und
     default:
       return `lance error: ${message}`;
   }
+}
+
+/** Name in a text of the engine, or the whole text. */
+const nameIn = (message: string, pattern: RegExp): string => pattern.exec(message)?.[1] ?? message;
+
+/** The engine's text follows the sentence, because it has the place of the column and names near it. */
+function columnSentence(operation: string, message: string): string {
+  const column = nameIn(message, /(?:no column|^column|column) (\S+?)(?:[,;]| is not in|$)/);
+  const sentence =
+    MISSING_COLUMN[operation]?.(column) ?? `Invalid input, Schema error: No field named ${column}`;
+  return `${sentence}. ${message}`;
 }
 
 function schemaSentence(message: string): string {

@@ -1,6 +1,7 @@
 /** Merging rows into a table by key. */
 
 import type { MergeInsertIntoTableRequest } from "../namespace/rows.js";
+import { conditionOf } from "./conditions.js";
 import { failure } from "./failures.js";
 import type { MergeResult } from "./native.js";
 import type { Data } from "./tableInput.js";
@@ -16,6 +17,8 @@ export interface WriteExecutionOptions {
   /** Maximum duration in milliseconds. A longer merge fails and changes nothing. Default: no limit. */
   timeoutMs?: number;
 }
+
+const optionalCondition = (sql: string | undefined) => (sql == null ? undefined : conditionOf(sql));
 
 /** Builds a merge step by step. Each step returns a new builder. */
 export class MergeInsertBuilder {
@@ -37,7 +40,10 @@ export class MergeInsertBuilder {
    * @param options `where` is SQL over `target.<column>` and `source.<column>`: other rows stay as they are
    */
   whenMatchedUpdateAll(options?: { where: string }): MergeInsertBuilder {
-    return this.#with({ whenMatchedUpdateAll: true, whenMatchedUpdateAllFilt: options?.where });
+    return this.#with({
+      whenMatchedUpdateAll: true,
+      whenMatchedUpdateAllFilt: optionalCondition(options?.where),
+    });
   }
 
   /** Rows that are only in the data are inserted. */
@@ -52,7 +58,7 @@ export class MergeInsertBuilder {
   whenNotMatchedBySourceDelete(options?: { where: string }): MergeInsertBuilder {
     return this.#with({
       whenNotMatchedBySourceDelete: true,
-      whenNotMatchedBySourceDeleteFilt: options?.where,
+      whenNotMatchedBySourceDeleteFilt: optionalCondition(options?.where),
     });
   }
 

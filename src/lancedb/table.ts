@@ -4,8 +4,9 @@ import type { Table as ArrowTable, Schema } from "apache-arrow";
 import { performance, setTimeout } from "../async/timers.js";
 import { Branches } from "./abstractTable.js";
 import { type BlobFile, blobColumnsOf } from "./blob.js";
+import { conditionOf } from "./conditions.js";
 import type { Database } from "./database.js";
-import { failure, notSupported } from "./failures.js";
+import { failure, inCall, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
 import { Job } from "./job.js";
 import type { LsmStats } from "./lsm.js";
@@ -86,20 +87,20 @@ export class LocalTable extends QueriedTable {
       throw failure("Invalid input, at least one column must be specified in an update operation");
     }
     const { updatedRows, version } = await this.inner.change((namespace, table) =>
-      namespace.updateTable({ ...table, updates, ...(where != null && { predicate: where }) }),
+      namespace.updateTable({ ...table, updates, ...(where != null && { predicate: conditionOf(where) }) }),
     );
     return { rowsUpdated: updatedRows, version };
   }
 
   countRows(filter?: string): Promise<number> {
     return this.inner.read((namespace, shown) =>
-      namespace.countTableRows({ ...shown, ...(filter != null && { predicate: filter }) }),
+      namespace.countTableRows({ ...shown, ...(filter != null && { predicate: conditionOf(filter) }) }),
     );
   }
 
   async delete(predicate: string): Promise<native.DeleteResult> {
     const { numDeletedRows, version } = await this.inner.change((namespace, table) =>
-      namespace.deleteFromTable({ ...table, predicate }),
+      namespace.deleteFromTable({ ...table, predicate: conditionOf(predicate) }),
     );
     return { numDeletedRows, version };
   }
@@ -402,10 +403,14 @@ export class LocalTable extends QueriedTable {
     return new MergeInsertBuilder(
       async (clauses, data) => {
         const rows = rowsOf(data);
-        const merged = await this.inner.change((namespace, table) =>
+        const merged = this.inner.change((namespace, table) =>
           namespace.mergeInsertIntoTable({ ...table, ...clauses }, rows),
         );
-        return mergeResultOf(merged);
+        return mergeResultOf(
+          await merged.catch((error) => {
+            throw inCall("Failed to execute merge insert", error);
+          }),
+        );
       },
       { on: keys },
     );

@@ -123,6 +123,14 @@ export class Binder {
         return yield* this.#value(this.#parameters[node.name], node);
       case "name":
         return this.#names.resolve(node, this.#nodes.source);
+      case "nameOrText": {
+        const { name, offset } = node;
+        if (!this.#names.has(name)) return scalarConstant(STRING, name);
+        return this.#names.resolve(
+          { kind: "name", segments: [name], isExact: true, offset },
+          this.#nodes.source,
+        );
+      }
       case "negative":
         return yield* negated(this.#nodes, node, yield* this.#bind(node.operand));
       case "not": {

@@ -24,6 +24,11 @@ export class Names {
     for (const field of fields) if (!this.#byName.has(field.name)) this.#byName.set(field.name, field);
   }
 
+  /** True if the table has a column of exactly this name. */
+  has(name: string): boolean {
+    return this.#byName.has(name);
+  }
+
   /** @throws TableColumnNotFoundError with the nearest names, InvalidInputError for an ambiguous name */
   resolve(name: SyntaxOf<"name">, source: ExpressionSource): ColumnReference {
     const [first, ...members] = name.segments;

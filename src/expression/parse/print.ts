@@ -24,6 +24,8 @@ export function printExpression(node: Syntax): string {
       return printValue(node.value);
     case "name":
       return printName(node.segments, node.isExact);
+    case "nameOrText":
+      return `"${node.name.replaceAll('"', '""')}"`;
     case "parameter":
       return `$${node.name}`;
     case "negative":

@@ -44,6 +44,8 @@ export type SyntaxForm =
    * the segment matches in exact case only.
    */
   | { readonly kind: "name"; readonly segments: readonly string[]; readonly isExact: boolean }
+  /** A column if the table has one of that name, and otherwise a text. */
+  | { readonly kind: "nameOrText"; readonly name: string }
   /** A value that the caller passes beside the text: `$name`. */
   | { readonly kind: "parameter"; readonly name: string }
   | { readonly kind: "negative" | "not"; readonly operand: Syntax }

@@ -98,7 +98,8 @@ export class Lexer {
     } else if (unit === BACKTICK || unit === DOUBLE_QUOTE) {
       this.kind = "quoted";
       this.text = this.#quotedText(start, unit);
-      if (this.text === "") throw problem(this.source, start, "an empty name");
+      // Two double quotes may be meant as the empty text. As a name, they are no column.
+      if (this.text === "" && unit === BACKTICK) throw problem(this.source, start, "an empty name");
     } else if (unit === DOLLAR) {
       const end = this.#wordEnd(start + 1, false);
       if (end === start + 1) throw problem(this.source, start, "expected a name behind $");
