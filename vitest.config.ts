@@ -75,8 +75,8 @@ const SOAK_ONLY = [
   "typeScripts",
 ].map((name) => `test/stranger/${name}.test.ts`);
 
-/** They install gigabytes of Python: `npm run test:engines` has them. */
-const ENGINES = "test/engines/**";
+/** They install gigabytes of Python, or clients of LanceDB: `npm run test:engines` and `npm run test:clients` have them. */
+const OF_OTHERS = ["test/engines/**", "test/clients/**"];
 
 const PATIENCE_MS = 600_000;
 const WATCHED = process.env.CI === undefined;
@@ -158,7 +158,7 @@ export default defineConfig({
       project("alone beside them", { include: NOT_SHARING }),
       project("alone", {
         include: TESTS,
-        exclude: [...configDefaults.exclude, ...SHARING, ...SOAK_ONLY, ENGINES],
+        exclude: [...configDefaults.exclude, ...SHARING, ...SOAK_ONLY, ...OF_OTHERS],
       }),
     ],
   },

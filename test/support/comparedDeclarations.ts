@@ -95,7 +95,9 @@ class Comparison {
   /** Compares the exports of two modules, or of two namespaces of modules. */
   #compareModules(prefix: string, theirs: ts.Symbol, ours: ts.Symbol): void {
     const exportsOf = (module: ts.Symbol) =>
-      new Map(this.#checker.getExportsOfModule(module).map((symbol) => [symbol.name, this.#resolved(symbol)]));
+      new Map(
+        this.#checker.getExportsOfModule(module).map((symbol) => [symbol.name, this.#resolved(symbol)]),
+      );
     const ourExports = exportsOf(ours);
     for (const [name, symbol] of exportsOf(theirs)) {
       const ourSymbol = ourExports.get(name);
@@ -140,7 +142,10 @@ class Comparison {
 
   /** Compares members of objects one by one, and all other types as a whole. */
   #compareTypes(name: string, theirs: ts.Type, ours: ts.Type): void {
-    if (!theirs.isClassOrInterface()) return this.#compareWhole(name, theirs, ours);
+    if (!theirs.isClassOrInterface()) {
+      this.#compareWhole(name, theirs, ours);
+      return;
+    }
     for (const member of this.#checker.getPropertiesOfType(theirs)) {
       const ourMember = this.#checker.getPropertyOfType(ours, member.name);
       if (ourMember === undefined) this.#tell(`${name}.${nameOf(member)}`, "is missing");

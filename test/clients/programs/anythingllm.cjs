@@ -12,7 +12,12 @@ async function main() {
     });
 
   await step("tables of a new database", () => client.tableNames());
-  await step("table that is not there", () => client.openTable("workspace").then(() => "opened", () => false));
+  await step("table that is not there", () =>
+    client.openTable("workspace").then(
+      () => "opened",
+      () => false,
+    ),
+  );
   await step("create", async () => {
     await client.createTable("workspace", [row("a", "the fox jumps"), row("b", "a lazy dog")]);
     return client.tableNames();

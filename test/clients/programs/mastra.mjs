@@ -15,7 +15,9 @@ const shown = (found) => found.map(({ id, score, metadata }) => [id, score, meta
 
 await step("create table", async () => (await store.createTable(tableName, rows(300))).name);
 await step("list tables", () => store.listTables());
-await step("schema", async () => (await store.getTableSchema(tableName)).fields.map(({ name, type }) => [name, String(type)]));
+await step("schema", async () =>
+  (await store.getTableSchema(tableName)).fields.map(({ name, type }) => [name, String(type)]),
+);
 await step("create index", () =>
   store.createIndex({
     tableName,
@@ -36,8 +38,11 @@ await step("create hnsw index", () =>
 );
 await step("list indexes", () => store.listIndexes());
 await step("describe index", () => store.describeIndex({ indexName: "vector_idx" }));
-await step("query", async () =>
-  (await store.query({ tableName, queryVector: embedded("the fox jumps 0"), topK: 3, columns: ["id"] })).length,
+await step(
+  "query",
+  async () =>
+    (await store.query({ tableName, queryVector: embedded("the fox jumps 0"), topK: 3, columns: ["id"] }))
+      .length,
 );
 await step("filter", async () =>
   shown(
@@ -48,13 +53,42 @@ await step("filter", async () =>
       filter: { text: "tables of numbers", size: { $lt: 10 } },
       columns: ["id", "metadata_text", "metadata_size"],
     }),
-  ).map(([id, , metadata]) => [id, metadata]).sort(),
+  )
+    .map(([id, , metadata]) => [id, metadata])
+    .sort(),
 );
 await step("all columns", async () =>
   Object.keys(
-    (await store.query({ tableName, queryVector: embedded("dog"), topK: 1, includeAllColumns: true, includeVector: true }))[0],
+    (
+      await store.query({
+        tableName,
+        queryVector: embedded("dog"),
+        topK: 1,
+        includeAllColumns: true,
+        includeVector: true,
+      })
+    )[0],
   ),
 );
+await step("update vector", () =>
+  store.updateVector({ indexName: "vector", id: "1", update: { metadata: { text: "changed" } } }),
+);
+await step("delete vector", () => store.deleteVector({ indexName: "vector", id: "2" }));
+await step("after changes", async () =>
+  (
+    await store.query({
+      tableName,
+      queryVector: embedded("dog"),
+      topK: 10,
+      filter: { size: { $lt: 4 } },
+      columns: ["id", "metadata_text"],
+    })
+  )
+    .map(({ id, metadata }) => [id, metadata])
+    .sort(),
+);
+await step("delete index", () => store.deleteIndex({ indexName: "vector_idx" }));
+await step("indexes after", () => store.listIndexes());
 await step("upsert", () =>
   store.upsert({
     tableName,
@@ -75,25 +109,10 @@ await step("upserted", async () =>
       filter: { size: { $gte: 1000 } },
       columns: ["id", "metadata_text"],
     })
-  ).map(({ id, metadata }) => [id, metadata]).sort(),
+  )
+    .map(({ id, metadata }) => [id, metadata])
+    .sort(),
 );
-await step("update vector", () =>
-  store.updateVector({ indexName: "vector_idx", id: "1", update: { metadata: { text: "changed" } } }),
-);
-await step("delete vector", () => store.deleteVector({ indexName: "vector_idx", id: "2" }));
-await step("after changes", async () =>
-  (
-    await store.query({
-      tableName,
-      queryVector: embedded("dog"),
-      topK: 10,
-      filter: { size: { $lt: 4 } },
-      columns: ["id", "metadata_text"],
-    })
-  ).map(({ id, metadata }) => [id, metadata]).sort(),
-);
-await step("delete index", () => store.deleteIndex({ indexName: "vector_idx" }));
-await step("indexes after", () => store.listIndexes());
 await step("delete table", () => store.deleteTable(tableName));
 await step("delete all", async () => {
   await store.createTable("other", rows(3));

@@ -26,18 +26,27 @@ await step("insert", () =>
     chunk("/notes/c.md", 0, "useState hook of a component"),
   ]),
 );
-await step("vector search", async () => shown(await store.search(embedded("fox dog", DIMENSION), { limit: 2 })));
+await step("vector search", async () =>
+  shown(await store.search(embedded("fox dog", DIMENSION), { limit: 2 })),
+);
 await step("hybrid search", async () =>
   shown(await store.search(embedded("component", DIMENSION), { queryText: "useState", limit: 1 })),
 );
 await step("scoped search", async () =>
-  shown(await store.search(embedded("rows", DIMENSION), { limit: 5, scope: ["/docs/"] })).map(([path]) => path).sort(),
+  shown(await store.search(embedded("rows", DIMENSION), { limit: 5, scope: ["/docs/"] }))
+    .map(([path]) => path)
+    .sort(),
 );
 await step("chunks by range", () => store.getChunksByRange("/docs/it's.md", 0, 1));
 await step("chunks by file", async () =>
-  (await store.getChunksByFilePath("/docs/it's.md")).map((each) => ({ ...each, vector: [...each.vector].length })),
+  (await store.getChunksByFilePath("/docs/it's.md")).map((each) => ({
+    ...each,
+    vector: [...each.vector].length,
+  })),
 );
-await step("list files", async () => (await store.listFiles()).sort((a, b) => (a.filePath < b.filePath ? -1 : 1)));
+await step("list files", async () =>
+  (await store.listFiles()).sort((a, b) => (a.filePath < b.filePath ? -1 : 1)),
+);
 await step("delete", () => store.deleteChunks("/docs/it's.md"));
 await step("delete nothing", () => store.deleteChunks("/docs/none.md"));
 await step("optimize", () => store.optimize());
@@ -47,11 +56,15 @@ await step("status", async () => {
 });
 const limited = new VectorStore({ ...options, maxDistance: 0.3, grouping: "similar", hybridWeight: 0 });
 await limited.initialize();
-await step("maximum distance", async () => shown(await limited.search(embedded("rows of a table", DIMENSION), { limit: 5 })));
+await step("maximum distance", async () =>
+  shown(await limited.search(embedded("rows of a table", DIMENSION), { limit: 5 })),
+);
 await step("second store sees inserts", async () => {
   await store.insertChunks([chunk("/docs/d.md", 0, "late rows")]);
   return (await limited.listFiles()).length;
 });
 await store.close();
-await step("closed", () => store.search(embedded("fox", DIMENSION), { limit: 1 }).then((found) => found.length));
+await step("closed", () =>
+  store.search(embedded("fox", DIMENSION), { limit: 1 }).then((found) => found.length),
+);
 await limited.close();

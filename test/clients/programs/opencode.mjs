@@ -30,18 +30,20 @@ await step("put", async () => {
   await store.put(record("m3", "it's a table of numbers"));
   return ids(await store.list("project:a", 10));
 });
-await step("hybrid search", async () =>
-  (
-    await store.search({
-      query: "fox",
-      queryVector: embedded("fox", DIMENSION),
-      scopes: ["project:a", "global"],
-      limit: 2,
-      vectorWeight: 0.7,
-      bm25Weight: 0.3,
-      minScore: 0,
-    })
-  ).map(({ record }) => record.id)[0],
+await step(
+  "hybrid search",
+  async () =>
+    (
+      await store.search({
+        query: "fox",
+        queryVector: embedded("fox", DIMENSION),
+        scopes: ["project:a", "global"],
+        limit: 2,
+        vectorWeight: 0.7,
+        bm25Weight: 0.3,
+        minScore: 0,
+      })
+    ).map(({ record }) => record.id)[0],
 );
 await step("has memory", () => store.hasMemory("m3", ["project:a"]));
 await step("usage", async () => {
