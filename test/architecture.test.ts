@@ -69,6 +69,7 @@ const ARROWS: Record<string, readonly string[]> = {
   ray: ["platform", "errors", "async", "optionMembers", "namespace", "io", "DirectoryNamespace"],
   files: ["platform", "errors", "async", "bytes", "io", "arrow", "optionMembers"],
   client: [],
+  disks: ["platform", "errors", "async", "bytes", "io", "optionMembers"],
   index: [
     "errors",
     "expression",
@@ -91,6 +92,7 @@ const ENTRY_POINTS = [
   "ray.ts",
   "files.ts",
   "client.ts",
+  "disks.ts",
   "tiltyardWorker.ts",
   // LanceDB's package has a file for each of these, and its test suite imports them one by one.
   ...readdirSync(join(SOURCE_ROOT, "lancedb"), { recursive: true, encoding: "utf8" })
