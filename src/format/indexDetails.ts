@@ -11,6 +11,7 @@ import {
   message,
   repeatedMessage,
   string,
+  stringMapField,
   submessage,
   uint32,
   uint64,
@@ -34,6 +35,8 @@ export const VectorIndexDetails = message("VectorIndexDetails", {
   sq: submessage(5, message("SqDetails", { numBits: uint32(1) })),
   rq: submessage(6, message("RqDetails", { numBits: uint32(1), rotationType: int32(2) })),
   flat: submessage(8, message("FlatDetails", {})),
+  /** Settings of the build that searches do not need. */
+  runtimeHints: stringMapField(9),
 });
 export type VectorIndexDetails = MessageOf<typeof VectorIndexDetails>;
 

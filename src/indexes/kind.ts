@@ -180,7 +180,7 @@ export interface BuildableKind {
   /** Type URL of the index details in the manifest. */
   readonly typeUrl: string;
   /** Encodes the index details. Default: empty. */
-  details?(parameters: IndexParameters): Uint8Array;
+  details?(parameters: IndexParameters, field: TableField): Uint8Array;
   /** Checks that the index can be built with these parameters. @throws UnsupportedError */
   checkParameters?(parameters: IndexParameters): Promise<void>;
   /** Format version that this release writes. */

@@ -1,10 +1,12 @@
 import { FixedSizeList, Float32, Schema, Uint8 } from "apache-arrow";
+import { Index } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
 import { fieldOf } from "../support/arrowColumns.js";
 import { openBothEngines } from "../support/bothEngines.js";
 import { buildIndex } from "../support/indexedTable.js";
 
 const { namespace, connection } = await openBothEngines();
+let detailTables = 0;
 
 it("both engines list the same paths, and a listed path names the column in a request", async () => {
   const names = ["row-id", "naïve", "1abc", "with space", "日本", "a$b", "²x", "ok_1", "a`b", "é\u0301"];
@@ -64,9 +66,57 @@ it.each([
   await namespace.createTable({ id, schema }, rows);
   await buildIndex(namespace, { id, column: "v", indexType: "IVF_FLAT", numPartitions: 2, distanceType });
   const [{ indexDetails }] = (await namespace.listTableIndices({ id })).indexes;
-  expect(JSON.parse(indexDetails ?? "")).toMatchObject({ metric_type: distanceType });
+  expect(JSON.parse(indexDetails ?? "")).toMatchObject({ metric_type: distanceType.toUpperCase() });
   const [there] = await (await connection.openTable(id[0])).listIndices();
   expect(JSON.stringify(there.indexDetails).toLowerCase()).toContain(`"metric_type":"${distanceType}"`);
+});
+
+const COSINE = { numPartitions: 2, distanceType: "cosine" } as const;
+
+it.each([
+  [
+    "vector",
+    Index.ivfPq({ ...COSINE, numSubVectors: 4 }),
+    { indexType: "IVF_PQ", ...COSINE, numSubVectors: 4 },
+  ],
+  ["vector", Index.ivfPq({ distanceType: "dot" }), { indexType: "IVF_PQ", distanceType: "dot" }],
+  ["vector", Index.ivfFlat({ numPartitions: 3 }), { indexType: "IVF_FLAT", numPartitions: 3 }],
+  ["vector", Index.hnswSq({ m: 12 }), { indexType: "IVF_HNSW_SQ", m: 12 }],
+  [
+    "vector",
+    Index.hnswPq({ ...COSINE, efConstruction: 99 }),
+    { ...COSINE, indexType: "IVF_HNSW_PQ", efConstruction: 99 },
+  ],
+  [
+    "text",
+    Index.fts({ withPosition: true, baseTokenizer: "ngram" }),
+    { indexType: "FTS", withPosition: true, baseTokenizer: "ngram" },
+  ],
+  [
+    "text",
+    Index.fts({ language: "German", maxTokenLength: 20 }),
+    { indexType: "FTS", language: "German", maxTokenLength: 20 },
+  ],
+  ["id", Index.btree(), { indexType: "BTREE" }],
+] as const)("both engines show the same details of an index on %s", async (column, config, request) => {
+  const name = `shown_${detailTables++}`;
+  const rows = Array.from({ length: 300 }, (_, id) => ({
+    ...{ id, text: `document ${id}` },
+    vector: Array.from({ length: 16 }, (_, index) => Math.sin(id * 17 + index)),
+  }));
+  const shown: unknown[] = [];
+  for (const isOurs of [false, true]) {
+    const id = [`${name}_${isOurs}`];
+    const table = await connection.createTable(id[0], rows);
+    if (isOurs) await buildIndex(namespace, { id, column, ...request });
+    else await table.createIndex(column, { config });
+    const [here] = (await namespace.listTableIndices({ id })).indexes;
+    const [there] = await table.listIndices();
+    expect(JSON.parse(here.indexDetails ?? "")).toEqual(there.indexDetails);
+    const { runtime_hints: _, ...details } = there.indexDetails as Record<string, unknown>;
+    shown.push(details);
+  }
+  expect(shown[1]).toEqual(shown[0]);
 });
 
 it("the plan of a search by an index has a scan of the rows that the index does not cover", async () => {

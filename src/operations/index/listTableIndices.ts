@@ -11,7 +11,8 @@ import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
 import { optionalPage } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
-import { columnPaths, detailsText, typeOfIndex } from "./recordedIndex.js";
+import { detailsText } from "./detailsText.js";
+import { columnPaths, typeOfIndex } from "./recordedIndex.js";
 
 export const listTableIndices: OperationBody<"listTableIndices"> = async (context, request, access) => {
   const page = optionalPage(request);

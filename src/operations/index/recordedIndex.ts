@@ -1,13 +1,10 @@
 /** Finds indexes that a version records, and describes them in terms of the interface. */
 
 import { TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
-import { METRICS } from "../../format/indexDetails.js";
-import type { IndexMetadata } from "../../format/table.js";
 import { formatIdentifier, formatQuotedPath } from "../../ident.js";
 import { isVectorTypeUrl, kindOfTypeUrl } from "../../indexes/kinds/kinds.js";
 import { messageName } from "../../indexes/messageName.js";
-import { textDetails } from "../../indexes/text/detailedParameters.js";
-import { vectorDetails, vectorIndexType } from "../../query/indexes/vectorIndexType.js";
+import { vectorIndexType } from "../../query/indexes/vectorIndexType.js";
 import { allFields } from "../../schema/fieldPaths.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type NamedIndex, namedIndexes } from "../../table/commit/namedIndexes.js";
@@ -54,42 +51,6 @@ export async function typeOfIndex(
   if (kind !== null) return { indexType: kind.name };
   if (isVectorTypeUrl(typeUrl)) return { indexType: UNKNOWN, ...(await vectorIndexType(version, segment)) };
   return { indexType: OTHER_TYPES.get(messageName(typeUrl)) ?? UNKNOWN };
-}
-
-/**
- * Returns the details of an index as JSON text; `{}` for an unknown form.
- * @param type type of the index. It may have the distance from the index file, which the details may lack
- */
-export function detailsText(segment: IndexMetadata, { distanceType }: RecordedType): string {
-  const typeUrl = segment.indexDetails?.typeUrl ?? "";
-  if (isVectorTypeUrl(typeUrl)) {
-    const details = vectorDetails(segment);
-    if (details === null) return "{}";
-    const { metricType, targetPartitionSize, hnsw, pq, sq, rq } = details;
-    return JSON.stringify({
-      metric_type: distanceType ?? METRICS[metricType],
-      target_partition_size: targetPartitionSize || undefined,
-      hnsw: hnsw && { m: hnsw.maxConnections, ef_construction: hnsw.constructionEf },
-      num_bits: (pq ?? sq ?? rq)?.numBits,
-      num_sub_vectors: pq?.numSubVectors,
-    });
-  }
-  const text = textDetails(segment);
-  if (text === null) return "{}";
-  return JSON.stringify({
-    base_tokenizer: text.baseTokenizer,
-    language: text.language.replace(/^"(.*)"$/, "$1"),
-    with_position: text.withPosition,
-    max_token_length: text.maxTokenLength,
-    lower_case: text.lowerCase,
-    stem: text.stem,
-    remove_stop_words: text.removeStopWords,
-    ascii_folding: text.asciiFolding,
-    min_ngram_length: text.minNgramLength,
-    max_ngram_length: text.maxNgramLength,
-    prefix_only: text.prefixOnly,
-    block_size: text.blockSize,
-  });
 }
 
 /** Returns the paths of an index's columns. Fields that the schema lacks are omitted. */

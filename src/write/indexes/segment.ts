@@ -25,6 +25,7 @@ type SegmentKind = Pick<BuildableKind, "typeUrl" | "details" | "indexVersion" | 
 /** A segment whose files are complete and survive a power cut. */
 export interface WrittenSegment {
   readonly kind: SegmentKind;
+  readonly field: IndexTarget["field"];
   readonly parameters: IndexParameters;
   readonly uuid: Uuid;
   readonly files: WrittenFiles;
@@ -81,7 +82,7 @@ export async function writeSegment(
     const stats = await Promise.all(files.map((file) => disk.stat(join(directory, file.name))));
     return stats.every((stat, index) => stat?.size === files[index].byteLength);
   };
-  return { kind, parameters, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
+  return { kind, field, parameters, uuid: Uuid.create({ uuid }), files, areInPlace, discard };
 }
 
 /** Returns the file version of the index: the table's if it can be written, as in LanceDB, else 2.2. */
@@ -100,8 +101,8 @@ function newUuid(): Uint8Array {
 const filesOf = ({ files }: WrittenSegment): IndexFile[] =>
   files.map(({ name, byteLength }) => IndexFile.create({ path: name, sizeBytes: byteLength }));
 
-const detailsOf = ({ kind, parameters }: WrittenSegment): Any =>
-  Any.create({ typeUrl: kind.typeUrl, value: kind.details?.(parameters) ?? new Uint8Array(0) });
+const detailsOf = ({ kind, parameters, field }: WrittenSegment): Any =>
+  Any.create({ typeUrl: kind.typeUrl, value: kind.details?.(parameters, field) ?? new Uint8Array(0) });
 
 const versionOf = ({ kind, parameters }: WrittenSegment): number =>
   kind.versionOf?.(parameters) ?? kind.indexVersion;

@@ -173,7 +173,7 @@ const WORD_SAMPLE_RATE = 256;
 const MAX_WORD_ROUNDS = 25;
 
 /** Returns the default number of subvectors. */
-const defaultParts = (dimension: number): number =>
+export const defaultParts = (dimension: number): number =>
   dimension % 16 === 0 ? dimension / 16 : dimension % 8 === 0 ? dimension / 8 : 1;
 
 /** Trains a codebook on a sample. */

@@ -20,6 +20,7 @@ import { vectorTypeOf } from "../distance/vectorType.js";
 import { buildIvf } from "./buildIvf.js";
 import { IvfIndex } from "./ivfIndex.js";
 import type { PartitionedRows } from "./partitionedRows.js";
+import { vectorIndexDetails } from "./vectorDetails.js";
 import { addRows, idBytes, type VectorEncoding, writeIvf } from "./writeIvf.js";
 
 /** Returns the kind of this name; null if this release does not build it. */
@@ -51,6 +52,7 @@ export const VECTOR_SEGMENTS: MergeableKind = {
   refusal: (field) => vectorRefusal(OF_BYTES, field),
   maxIndexVersion: 2,
   rowTime: 100,
+  details: (parameters, field) => vectorIndexDetails(kindIn(parameters), parameters, field),
   build: (rows, target) => buildIvf(kindIn(target.parameters), rows, target),
   canMerge: (old) => old.every((index) => sharesModel(old[0] as IvfIndex, index as IvfIndex)),
   merge: (old, rows, target) => mergeIvf(old as readonly OldSegment<IvfIndex>[], rows, target),
@@ -68,6 +70,7 @@ const vectorKind = (name: VectorKindName): BuildableKind => ({
   ...shared,
   refusal: (field) => vectorRefusal(name, field),
   name,
+  details: (parameters, field) => vectorIndexDetails(name, parameters, field),
   build: (rows, target) => buildIvf(name, rows, target),
 });
 
