@@ -18,7 +18,7 @@ import type { RowMoves } from "./moves.js";
 import type { RowIds } from "./rowIds.js";
 
 /** Kinds of vector indexes that this release builds. */
-export type VectorKindName = `IVF_${"" | "HNSW_"}${"FLAT" | "PQ" | "SQ"}`;
+export type VectorKindName = `IVF_${"" | "HNSW_"}${"FLAT" | "PQ" | "SQ"}` | "IVF_RQ";
 
 export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
 

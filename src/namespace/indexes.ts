@@ -23,12 +23,13 @@ export type IndexType =
   | "IVF_FLAT"
   | "IVF_SQ"
   | "IVF_PQ"
+  | "IVF_RQ"
   | "IVF_HNSW_FLAT"
   | "IVF_HNSW_SQ"
   | "IVF_HNSW_PQ";
 
 /** Synonyms of kinds, and kinds that this release does not build. Completion does not offer them. */
-type OtherIndexType = "SCALAR" | "INVERTED" | "VECTOR" | "FM" | "IVF_RQ";
+type OtherIndexType = "SCALAR" | "INVERTED" | "VECTOR" | "FM";
 
 /** Kinds, with the spellings and synonyms that are also accepted. */
 type AnyIndexType<Kind extends IndexType, Synonym extends OtherIndexType = never> =
@@ -141,10 +142,13 @@ export interface FlatIndexRequest extends AnyVectorIndexRequest {
 /** Request for a vector index with codes. */
 export interface CodedIndexRequest extends AnyVectorIndexRequest {
   /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
-  readonly indexType: AnyIndexType<"IVF_PQ" | "IVF_SQ", "VECTOR" | "IVF_RQ">;
+  readonly indexType: AnyIndexType<"IVF_PQ" | "IVF_SQ" | "IVF_RQ", "VECTOR">;
   /** `IVF_PQ`: number of parts of a vector, each with its own codebook. */
   readonly numSubVectors?: number | undefined;
-  /** Number of bits of a code, for a part of a vector (PQ) or a dimension (SQ). */
+  /**
+   * Number of bits of a code: 4 or 8 for a part of a vector (`IVF_PQ`), 1 to 9 for a value (`IVF_RQ`).
+   * Default: 8 for `IVF_PQ`, 1 for `IVF_RQ`. More bits find more of the nearest rows.
+   */
   readonly numBits?: number | undefined;
 }
 
@@ -164,8 +168,8 @@ export interface GraphIndexRequest extends AnyVectorIndexRequest {
 
 /**
  * Request of `createTableIndex` and `createTableScalarIndex`; the kind decides which settings there are. At
- * run time, settings of another kind are validated and then ignored. This release does not build the kinds
- * `FM` and `IVF_RQ`.
+ * run time, settings of another kind are validated and then ignored. This release does not build the kind
+ * `FM`.
  */
 export type CreateTableIndexRequest =
   | DefaultIndexRequest

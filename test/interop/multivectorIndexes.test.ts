@@ -203,6 +203,24 @@ describe.each(KINDS)("an %s on lists of vectors", (kind) => {
   });
 });
 
+it("an IVF_RQ on lists of vectors of each engine gives the other the candidates of its nearest rows", async () => {
+  for (const isOurs of [false, true]) {
+    const name = `rotated_${isOurs}`;
+    await namespace.createTable({ id: [name] }, streamOf(rowsFrom(0, ROWS)));
+    const table = await connection.openTable(name);
+    const settings = { numPartitions: 3, numBits: 3, distanceType: "cosine" } as const;
+    if (isOurs) await buildIndex(namespace, { id: [name], column: "v", indexType: "IVF_RQ", ...settings });
+    else await table.createIndex("v", { config: Index.ivfRq(settings) });
+    for (const vectors of QUERIES) {
+      const [ours, theirs] = [
+        await here(name, vectors, { refineFactor: 10 }),
+        await there(table, vectors, { refineFactor: 10 }),
+      ];
+      expectNotFarther(ours, theirs);
+    }
+  }
+});
+
 it("an index by another distance than cosine is refused", async () => {
   await namespace.createTable({ id: ["refused"] }, streamOf(rowsFrom(0, 20)));
   const request = { id: ["refused"], column: "v", indexType: "IVF_FLAT", distanceType: "l2" } as const;

@@ -1,5 +1,7 @@
 /** Indexes of the reference that we do not read set the default metric and the rows of `fastSearch`. */
 
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { FixedSizeList, Float32, Table, vectorFromArray } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
@@ -12,7 +14,7 @@ const DIMENSION = 8;
 const NEAREST = 12;
 const QUERY = Array.from({ length: DIMENSION }, (_, index) => Math.sin(index) + 0.1);
 
-const { namespace, connection } = await openBothEngines();
+const { root, namespace, connection } = await openBothEngines();
 
 /** Vectors of different lengths, so that each metric finds different rows. */
 const vectorOf = (id: number): number[] =>
@@ -31,6 +33,13 @@ function rowsFrom(first: number, count: number): Table {
 async function makeTable(name: string, config: Index): Promise<void> {
   await namespace.createTable({ id: [name] }, rowsFrom(0, ROWS));
   await (await connection.openTable(name)).createIndex("vector", { config });
+}
+
+/** Gives the files of an index the name of a kind that no release has. */
+async function renameKind(name: string): Promise<void> {
+  const directory = join(root, `${name}.lance`, "_indices");
+  const path = join(directory, (await readdir(directory))[0], "index.idx");
+  await writeFile(path, (await readFile(path, "latin1")).replace('"IVF_PQ"', '"IVF_XY"'), "latin1");
 }
 
 async function search(name: string, request: object): Promise<Found[]> {
@@ -57,12 +66,13 @@ function expectAlike(here: readonly Found[], there: readonly Found[]): void {
   for (const [row, { _distance }] of here.entries()) expect(_distance).toBeCloseTo(there[row]._distance, 4);
 }
 
-describe.each(["l2", "cosine", "dot"] as const)("an index of rotated bits by %s", (distanceType) => {
-  const name = `rotated_bits_${distanceType}`;
+describe.each(["l2", "cosine", "dot"] as const)("an index of an unknown kind by %s", (distanceType) => {
+  const name = `unknown_${distanceType}`;
   const settings = { numPartitions: 2, distanceType };
 
   it("has its rows compared by its metric, and no others in a fast search", async () => {
-    await makeTable(name, Index.ivfRq(settings));
+    await makeTable(name, Index.ivfPq({ ...settings, numSubVectors: 2 }));
+    await renameKind(name);
     await namespace.insertIntoTable({ id: [name] }, rowsFrom(ROWS, 100));
     const plan = await namespace.explainTableQueryPlan({ id: [name], query: { vector: QUERY } });
     expect(plan).toMatch(/indexesNotRead=\[vector_idx: /);
@@ -83,9 +93,6 @@ describe.each(["l2", "cosine", "dot"] as const)("an index of rotated bits by %s"
     expect(await search(name, { bypassVectorIndex: true })).toEqual(
       await search(name, { bypassVectorIndex: true, distanceType: "l2" }),
     );
-    // The reference's codes give approximate distances; uncovered rows make it compare exactly.
-    const nearest = await foundThere(name, false);
-    expect(Math.sign(nearest[0]._distance)).toBe(Math.sign(all[0]._distance));
   });
 });
 

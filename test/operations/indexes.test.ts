@@ -130,13 +130,12 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "vector", indexType: "IVF_HNSW_SQ", m: 0 }, "InvalidInput", /^m: /],
   [{ column: "vector", indexType: "IVF_HNSW_SQ", efConstruction: -3 }, "InvalidInput", /efConstruction/],
   [{ column: "odd", indexType: "IVF_RQ" }, "InvalidInput", /multiple of 8 values, not 3/],
-  [{ column: "vector", indexType: "ivf_rq", distanceType: "Euclidean" }, "Unsupported", /IVF_RQ/],
-  [{ column: "vector", indexType: "IVF_RQ", numBits: 9 }, "Unsupported", /IVF_RQ/],
+  [{ column: "vector", indexType: "ivf_rq", numBits: 10 }, "InvalidInput", /numBits/],
   [{ column: "many", indexType: "IVF_PQ", distanceType: "l2" }, "InvalidInput", /cosine for column many/],
   [{ column: "many", indexType: "IVF_FLAT", distanceType: "dot" }, "InvalidInput", /cosine for column many/],
   [{ column: "labels", indexType: "IVF_FLAT" }, "InvalidInput", /labels.*is no fixed-size list/],
   [{ column: "vector", indexType: "ivfhnswsq", m: 2049 }, "InvalidInput", /^m: .*2048/],
-  [{ column: "vector", indexType: "ivfrq", distanceType: "dot" }, "Unsupported", /IVF_RQ/],
+  [{ column: "vector", indexType: "ivfrq", distanceType: "hamming" }, "InvalidInput", /distanceType/],
 ];
 
 describe.each(WORLDS)("indexes by %s", (_, open) => {

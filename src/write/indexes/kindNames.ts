@@ -15,7 +15,7 @@ export const VECTOR_KINDS = [
 ] as const;
 
 /** Kinds that this release does not build. */
-const UNBUILT: ReadonlySet<string> = new Set(["FM", "IVF_RQ"]);
+const UNBUILT: ReadonlySet<string> = new Set(["FM"]);
 
 /** True if this release builds indexes of a kind and so offers it. */
 export const isBuilt = (name: string): boolean => !UNBUILT.has(name);

@@ -4,29 +4,35 @@
  *     flat   the vectors themselves (openCodes.ts)
  *     PQ     product quantisation (productCodes.ts)
  *     SQ     scalar quantisation (scalarCodes.ts)
+ *     RQ     rotated vectors, one or more bits per value (rotatedCodes.ts)
  *
- * By cosine, PQ and SQ return the squared distance of unit vectors, which is twice the cosine distance.
+ * By cosine, PQ, SQ and RQ return the squared distance of unit vectors, which is twice the cosine distance.
  */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
-import type { OpenIndexFile } from "../../indexFile.js";
+import type { FileColumnType, OpenIndexFile } from "../../indexFile.js";
 import type { VectorItem } from "../distance/metric.js";
 import type { Codebook } from "./codebook.js";
+import type { RotatedModel } from "./rotatedModel.js";
 import { jsonMembers, type TensorNumbers } from "./tensors.js";
 
 export interface Codes {
-  /** Name of the code column, a fixed-size list. */
-  readonly column: string;
-  readonly codeType: LogicalType;
-  readonly codeLength: number;
+  /** Columns of the codes: fixed-size lists and numbers. */
+  readonly columns: readonly FileColumnType[];
   readonly memoryWeight: number;
+  /** True if only whole partitions can be taken apart into rows. */
+  readonly needsPartition: boolean;
+  /** Joins the columns of a partition for {@link CodeDistances}. Default: the only column. */
+  join?(columns: readonly Uint8Array[], rowCount: number): Uint8Array;
+  /** Joins columns to one code per row, as encoders return it. Default: the only column. */
+  rowCodes?(columns: readonly Uint8Array[], rowCount: number): Uint8Array;
   /** Model for encoding further rows. */
   readonly model: CodeModel;
   /** Prepares to measure distances from a vector, which has length 1 for the cosine metric. */
   from(query: Float64Array): CodeDistances;
 }
 
-/** Distances of a vector from the rows of a partition. Codes are in file layout. */
+/** Distances of a vector from the rows of a partition. */
 export interface CodeDistances {
   /** Measures all rows. */
   all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
@@ -49,7 +55,14 @@ export const oneByOne =
 export type CodeModel =
   | { readonly kind: "FLAT" }
   | ({ readonly kind: "PQ" } & Codebook)
-  | { readonly kind: "SQ"; readonly start: number; readonly end: number };
+  | { readonly kind: "SQ"; readonly start: number; readonly end: number }
+  | ({ readonly kind: "RQ" } & RotatedModel);
+
+/** Returns a column of codes as fixed-size lists. */
+export const codeColumn = (name: string, of: LogicalType, size: number): FileColumnType => ({
+  name,
+  type: { kind: "fixedSizeList", of, size },
+});
 
 export const BYTE: LogicalType = { kind: "int", bits: 8, signed: false };
 

@@ -1,6 +1,5 @@
 /** Encodes vectors for an index (codes.ts), and trains the models. */
 
-import type { LogicalType } from "../../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { Task } from "../../../async/workerPool.js";
 import { isSharedMemory } from "../../../bytes/sharedCopy.js";
@@ -8,29 +7,12 @@ import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
 import { centroidMetric, encodeVector, ITEM_BYTES } from "../distance/metric.js";
 import { type Centroids, findNearest } from "../distance/nearestKernel.js";
 import type { Codebook } from "./codebook.js";
-import { BYTE, type CodeModel, floatBits } from "./codes.js";
+import { BYTE, type CodeModel, codeColumn, floatBits } from "./codes.js";
+import type { Encoder } from "./encoder.js";
 import { columnBytesOf, type IndexedVectors, numbersPerVector } from "./indexedVectors.js";
 import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
+import { rotatedCentroids, rotatedEncoder } from "./rotatedEncoder.js";
 import type { VectorWork } from "./vectorWork.js";
-
-export interface Encoder {
-  readonly model: CodeModel;
-  /** Name of the code column, a fixed-size list. */
-  readonly column: string;
-  readonly isNullable: boolean;
-  readonly codeType: LogicalType;
-  readonly codeLength: number;
-  /** Bytes of a vector's code. */
-  readonly codeBytes: number;
-  /** Null for encodings without one. */
-  readonly codebook: Tensor | null;
-  /** Returns the settings for readers. @param codebook number of its global buffer; 0 for none */
-  storage(codebook: number): object;
-  /** Multiplications per encoded vector. */
-  readonly products: number;
-  /** @param vectors row-major, with a partition each */
-  encode(vectors: Float32Array, partitions: Uint32Array): Uint8Array;
-}
 
 /** Input of the assignment to partitions and the encoding. */
 export interface EncodingParts {
@@ -39,6 +21,8 @@ export interface EncodingParts {
   readonly centroids: Centroids;
   /** First kernel key of the codewords; each subvector has one. */
   readonly wordKey: number;
+  /** Centroids, rotated for RQ; empty for other models. */
+  readonly rotated: Float32Array;
 }
 
 /** Copies the parts to memory that threads share. */
@@ -51,10 +35,14 @@ export function encodingParts(
   const dimension = numbersPerVector(indexed);
   const metric = centroidMetric(indexed.metric);
   const shared = centroidsOf(work.share(centroids), { dimension, metric });
-  if (model.kind !== "PQ") return { model, indexed, centroids: shared, wordKey: 0 };
+  const rotated = model.kind === "RQ" ? work.share(rotatedCentroids(model, centroids)) : NO_NUMBERS;
+  const parts = { model, indexed, centroids: shared, wordKey: 0, rotated };
+  if (model.kind !== "PQ") return parts;
   const words = work.share(Float32Array.from(model.words));
-  return { model: { ...model, words }, indexed, centroids: shared, wordKey: newKeys(model.parts) };
+  return { ...parts, model: { ...model, words }, wordKey: newKeys(model.parts) };
 }
+
+const NO_NUMBERS = new Float32Array(0);
 
 /** Partition and code of each vector. */
 export interface EncodedVectors {
@@ -115,6 +103,8 @@ export function encoderOf(parts: EncodingParts): Encoder {
       return sqEncoder(indexed, model);
     case "PQ":
       return pqEncoder(parts, model);
+    case "RQ":
+      return rotatedEncoder(model, indexed, parts.centroids.values, parts.rotated);
   }
 }
 
@@ -122,10 +112,9 @@ function flatEncoder(indexed: IndexedVectors): Encoder {
   const { item, dimension } = indexed;
   return {
     model: { kind: "FLAT" },
-    column: "flat",
-    isNullable: false,
-    codeType: item === "uint8" ? BYTE : { kind: "float", bits: floatBits(item) },
-    codeLength: dimension,
+    columns: [
+      codeColumn("flat", item === "uint8" ? BYTE : { kind: "float", bits: floatBits(item) }, dimension),
+    ],
     codeBytes: dimension * ITEM_BYTES[item],
     codebook: null,
     products: item === "float32" ? 0 : numbersPerVector(indexed),
@@ -149,10 +138,7 @@ function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { ki
   const span = end - start;
   return {
     model,
-    column: "__sq_code",
-    isNullable: true,
-    codeType: BYTE,
-    codeLength: dimension,
+    columns: [{ ...codeColumn("__sq_code", BYTE, dimension), nullable: true }],
     codeBytes: dimension,
     codebook: null,
     products: dimension,
@@ -224,10 +210,7 @@ function pqEncoder(
   const codeBytes = (parts * bits) / 8;
   return {
     model: { kind: "PQ", bits, parts, dimension, words, isTransposed: false, isInSettings },
-    column: "__pq_code",
-    isNullable: true,
-    codeType: BYTE,
-    codeLength: codeBytes,
+    columns: [{ ...codeColumn("__pq_code", BYTE, codeBytes), nullable: true }],
     codeBytes,
     codebook: Tensor.create({
       dataType: TENSOR_TYPES.indexOf(item),

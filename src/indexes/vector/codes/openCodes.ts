@@ -4,8 +4,9 @@ import type { LogicalType } from "../../../arrow/types/type.js";
 import type { OpenIndexFile } from "../../indexFile.js";
 import { distanceToRow, fillDistances, queryVector } from "../distance/distance.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
-import { BYTE, type Codes, floatBits, oneByOne, storageMembers } from "./codes.js";
+import { BYTE, type Codes, codeColumn, floatBits, oneByOne, storageMembers } from "./codes.js";
 import { openProductCodes } from "./productCodes.js";
+import { openRotatedCodes } from "./rotatedCodes.js";
 import { openScalarCodes } from "./scalarCodes.js";
 import type { CodeKind } from "./vectorKindNames.js";
 
@@ -25,15 +26,16 @@ export async function openCodes(
       return openProductCodes(metric, file, dimension);
     case "SQ":
       return openScalarCodes(metric, file, { item, dimension });
+    case "RQ":
+      return openRotatedCodes(metric, file, dimension);
   }
 }
 
 function flatCodes(metric: Metric, item: VectorItem, dimension: number): Codes {
   const codeType: LogicalType = item === "uint8" ? BYTE : { kind: "float", bits: floatBits(item) };
   return {
-    column: "flat",
-    codeType,
-    codeLength: dimension,
+    columns: [codeColumn("flat", codeType, dimension)],
+    needsPartition: false,
     memoryWeight: 0,
     model: { kind: "FLAT" },
     from(query) {

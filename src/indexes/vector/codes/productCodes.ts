@@ -16,7 +16,15 @@ import type { Codebook } from "./codebook.js";
 import { cutCodebook } from "./codebookInSettings.js";
 import { arrangeWords, fillSquaresInKernel } from "./codebookKernel.js";
 import { codeSumsInKernel } from "./codeSumsKernel.js";
-import { BYTE, type Codes, countMember, oneByOne, STORAGE_METADATA, storageMembers } from "./codes.js";
+import {
+  BYTE,
+  type Codes,
+  codeColumn,
+  countMember,
+  oneByOne,
+  STORAGE_METADATA,
+  storageMembers,
+} from "./codes.js";
 import { type TensorNumbers, tensorValues } from "./tensors.js";
 
 /** @throws CorruptFileError; UnsupportedError for codes of LanceDB before 0.19 */
@@ -54,11 +62,11 @@ function productCodes(codebook: Codebook, metric: Metric): Codes {
   const byteCount = (parts * bits) / 8;
   const arranged = metric === "dot" ? null : arrangeWords(codebook);
   return {
-    column: "__pq_code",
-    codeType: BYTE,
-    codeLength: byteCount,
+    columns: [codeColumn("__pq_code", BYTE, byteCount)],
+    needsPartition: codebook.isTransposed,
     memoryWeight: words.byteLength + (arranged?.byteLength ?? 0),
     model: { kind: "PQ", ...codebook },
+    rowCodes: ([codes], rowCount) => (codebook.isTransposed ? rowByRow(codes, rowCount) : codes),
     from(query) {
       const table = new Float32Array(parts * wordCount);
       const residual = new Float64Array(query.length);
@@ -87,6 +95,16 @@ function productCodes(codebook: Codebook, metric: Metric): Codes {
       };
     },
   };
+}
+
+/** Transposes column-major codes to row-major. */
+function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
+  const codeBytes = codes.length / rowCount;
+  const turned = new Uint8Array(codes.length);
+  for (let byte = 0, from = 0; byte < codeBytes; byte++) {
+    for (let row = 0; row < rowCount; row++, from++) turned[row * codeBytes + byte] = codes[from];
+  }
+  return turned;
 }
 
 /** Fills the table with squared distances of subvectors from their codewords, or with dot products. */

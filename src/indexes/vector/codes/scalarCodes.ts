@@ -2,7 +2,7 @@
 
 import type { OpenIndexFile } from "../../indexFile.js";
 import type { Metric, VectorItem } from "../distance/metric.js";
-import { BYTE, type Codes, storageMembers } from "./codes.js";
+import { BYTE, type Codes, codeColumn, storageMembers } from "./codes.js";
 import { MAX_STEP_VALUES, stepSquaresInKernel } from "./stepSquaresKernel.js";
 
 /** @throws CorruptFileError */
@@ -18,9 +18,8 @@ export function openScalarCodes(
   }
   const width = (end - start) / 255;
   return {
-    column: "__sq_code",
-    codeType: BYTE,
-    codeLength: dimension,
+    columns: [codeColumn("__sq_code", BYTE, dimension)],
+    needsPartition: false,
     memoryWeight: 0,
     model: { kind: "SQ", start, end },
     from(query) {

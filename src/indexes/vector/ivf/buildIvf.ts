@@ -16,6 +16,7 @@ import {
   sampleVectors,
 } from "../codes/indexedVectors.js";
 import { trainCentroids } from "../codes/kmeans.js";
+import { newRotation } from "../codes/rotation.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
 import { centroidMetric, METRIC_NAMES } from "../distance/metric.js";
@@ -24,7 +25,7 @@ import { codeProducts, rowTimes, trainingProducts } from "./buildTimes.js";
 import { addRows, type IvfModelParts, type VectorParameters, writeIvf } from "./writeIvf.js";
 
 /** Default number of rows of a partition. */
-const PARTITION_ROWS = { FLAT: 4096, PQ: 8192, SQ: 8192 } as const;
+const PARTITION_ROWS = { FLAT: 4096, PQ: 8192, SQ: 8192, RQ: 4096 } as const;
 /** Default number of rows of a partition with a graph: fewer graphs make searches faster. */
 const GRAPH_ROWS = 2 ** 20;
 /** Maximum default number of partitions. */
@@ -48,7 +49,7 @@ export async function buildIvf(
   const { sampleRate = SAMPLE_RATE, maxIterations = MAX_ROUNDS } = parameters;
   const wanted = partitionCount(kind, parameters, target.rowCount);
   // The code model trains on the sample too.
-  const sampleRows = Math.max(sampleRate * wanted, codeKindOf(kind) === "FLAT" ? 0 : SAMPLE_RATE * 256);
+  const sampleRows = Math.max(sampleRate * wanted, isTrained(kind) ? SAMPLE_RATE * 256 : 0);
   const most = Math.max(wanted, Math.min(sampleRows, Math.floor(SAMPLE_BYTES / (4 * dimension))));
   const sample = await sampleVectors(indexed, rows, most, SEED);
   const count = Math.min(wanted, sample.length / dimension);
@@ -115,6 +116,9 @@ function partitionCount(
   return Math.max(1, Math.min(MAX_DEFAULT_PARTITIONS, Math.floor(rowCount / size)));
 }
 
+/** True if the code model of a kind is trained on vectors. */
+const isTrained = (kind: VectorKindName): boolean => ["PQ", "SQ"].includes(codeKindOf(kind));
+
 async function modelOf(
   kind: VectorKindName,
   indexed: IndexedVectors,
@@ -130,5 +134,9 @@ async function modelOf(
       return trainBounds(sample);
     case "PQ":
       return trainCodebook(indexed, parameters, sample, centroids, training);
+    case "RQ": {
+      const rotation = newRotation(indexed.dimension, training.seed);
+      return { kind: "RQ", rotation, bits: parameters.numBits ?? 1, isPacked: false };
+    }
   }
 }

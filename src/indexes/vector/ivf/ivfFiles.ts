@@ -7,6 +7,7 @@
  *                               storage_metadata  a list with a JSON text: how vectors are encoded
  *                     columns:  _rowid            u64
  *                               flat | __pq_code | __sq_code   fixed-size lists: the vectors, or their codes
+ *                               for RQ several columns (rotatedCodes.ts)
  *
  * The rows are contiguous by partition. Cosine indexes store vectors of length 1. In HNSW kinds, index.idx
  * also holds the graphs (graphFiles.ts). An index on a multivector column has an entry for each vector of a
@@ -16,7 +17,7 @@
 import { UnsupportedError } from "../../../errors.js";
 import { IvfModel } from "../../../format/vectorIndex.js";
 import type { TableField } from "../../../schema/schema.js";
-import { type FileColumnType, OpenIndexFile, UINT64_TYPE } from "../../indexFile.js";
+import { OpenIndexFile, UINT64_TYPE } from "../../indexFile.js";
 import type { IndexFiles, VectorKindName } from "../../kind.js";
 import type { Codes } from "../codes/codes.js";
 import { openCodes } from "../codes/openCodes.js";
@@ -65,11 +66,7 @@ export async function openIvfFiles(files: IndexFiles, field: TableField): Promis
   const centroids = centroidsOf(ivf, model, item, dimension);
   const storage = await OpenIndexFile.open(files, AUXILIARY_FILE, []);
   const codes = await openCodes(codeKindOf(kind), metric, storage, item, dimension);
-  const { codeType, codeLength } = codes;
-  const columns: readonly FileColumnType[] = [
-    { name: ROW_ID_COLUMN, type: UINT64_TYPE },
-    { name: codes.column, type: { kind: "fixedSizeList", of: codeType, size: codeLength } },
-  ];
+  const columns = [{ name: ROW_ID_COLUMN, type: UINT64_TYPE }, ...codes.columns];
   const rows = await OpenIndexFile.open(files, AUXILIARY_FILE, columns);
   const starts = startsOf(await modelOf(rows), rows);
   if (starts.length - 1 !== centroids.length / dimension) {

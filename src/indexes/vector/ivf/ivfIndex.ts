@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TableField } from "../../../schema/schema.js";
-import { integerWords } from "../../indexFile.js";
+import { fixedWidthColumn, integerWords } from "../../indexFile.js";
 import type { IndexFiles, IndexParameters, IndexPart, SearchedPart, VectorKindName } from "../../kind.js";
 import type { MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";
@@ -117,6 +117,7 @@ export class IvfIndex {
       distanceType: metric,
       numPartitions: this.partitionCount,
       ...(model.kind === "PQ" && { numSubVectors: model.parts, numBits: model.bits }),
+      ...(model.kind === "RQ" && { numBits: model.bits }),
       ...graphs?.parameters,
     };
   }
@@ -262,7 +263,30 @@ export class IvfIndex {
 
   async #codes(partition: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
     const { rows, codes } = this.#ivf;
-    return bytesOf(await this.#part(codes.column, partition, signal), (reason) => rows.fail(reason));
+    const [{ name }] = codes.columns;
+    const { join } = codes;
+    const fail = (reason: string) => rows.fail(reason);
+    if (join === undefined) return bytesOf(await this.#part(name, partition, signal), fail);
+    const { starts } = this.#ivf;
+    const span = { start: starts[partition], end: starts[partition + 1] };
+    const joined = await this.#files.parts.get(this.#partKey(name, partition), async () => {
+      const columns = await this.#columnsOf(span);
+      const value = fixedWidthColumn(join(columns, span.end - span.start), 1);
+      return { value, weight: value.values.length + 128 };
+    });
+    signal?.throwIfAborted();
+    return bytesOf(joined as Column, fail);
+  }
+
+  /** Reads the columns of codes. */
+  async #columnsOf(span: { start: number; end: number }, signal?: AbortSignal): Promise<Uint8Array[]> {
+    const { rows, codes } = this.#ivf;
+    const columns: Uint8Array[] = [];
+    for (const { name } of codes.columns) {
+      const [column] = await rows.spans(name, [span], signal);
+      columns.push(bytesOf(column, (reason) => rows.fail(reason)));
+    }
+    return columns;
   }
 
   /** Searches with the kernel. Returns false if it cannot run, or the search excludes too many rows. */
@@ -323,7 +347,7 @@ export class IvfIndex {
       );
       if (packed === null) return null;
       graphs.forget(partition);
-      this.#files.parts.delete(this.#partKey(codes.column, partition));
+      this.#files.parts.delete(this.#partKey(codes.columns[0].name, partition));
       return packed;
     });
     return made instanceof PackedGraph ? made : null;
@@ -406,17 +430,14 @@ export class IvfIndex {
     signal: AbortSignal | undefined,
   ): AsyncGenerator<{ partition: number; ids: Column; codes: Uint8Array }> {
     const { starts, rows, codes } = this.#ivf;
-    const isTransposed = codes.model.kind === "PQ" && codes.model.isTransposed;
     for (let partition = 0; partition < this.partitionCount; partition++) {
       const partitionEnd = starts[partition + 1];
-      // Only a whole partition can be transposed back.
-      const most = isTransposed ? Number.POSITIVE_INFINITY : PIECE_ROWS;
+      const most = codes.needsPartition ? Number.POSITIVE_INFINITY : PIECE_ROWS;
       for (let start = starts[partition]; start < partitionEnd; start += most) {
         const end = Math.min(start + most, partitionEnd);
         const [ids] = await rows.spans(ROW_ID_COLUMN, [{ start, end }], signal);
-        const [column] = await rows.spans(codes.column, [{ start, end }], signal);
-        const bytes = bytesOf(column, (reason) => rows.fail(reason));
-        yield { partition, ids, codes: isTransposed ? rowByRow(bytes, end - start) : bytes };
+        const columns = await this.#columnsOf({ start, end }, signal);
+        yield { partition, ids, codes: codes.rowCodes?.(columns, end - start) ?? columns[0] };
         await yieldToEventLoop();
       }
     }
@@ -444,21 +465,12 @@ const finiteOnly = (search: IvfSearch): IvfSearch => ({
 const beamOf = (beam: number | undefined, wantedRows: number): number =>
   Math.max(wantedRows, beam ?? Math.ceil(BEAM_FACTOR * wantedRows));
 
-/** Transposes column-major codes to row-major. */
-function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
-  const codeBytes = codes.length / rowCount;
-  const turned = new Uint8Array(codes.length);
-  for (let byte = 0, from = 0; byte < codeBytes; byte++) {
-    for (let row = 0; row < rowCount; row++, from++) turned[row * codeBytes + byte] = codes[from];
-  }
-  return turned;
-}
-
 const isBounded = ({ lowerBound, upperBound }: IvfSearch): boolean =>
   lowerBound > -MOST_DISTANCE || upperBound < MOST_DISTANCE;
 
 /** Returns the bytes of a code column, which has no nulls. */
 function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
+  if (column.kind === "fixed" && column.validity === null) return alignedBytes(column.values, 4);
   if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed")
     return fail("the codes are not lists");
   if (column.validity !== null || column.items.validity !== null) return fail("the codes hold nulls");

@@ -44,7 +44,8 @@ export class PartitionRadii {
    */
   static of({ codes, metric, item, graphs, dimension, starts, centroids }: IvfFiles): PartitionRadii | null {
     const { kind } = codes.model;
-    const isMeasured = metric === "l2" ? kind !== "SQ" : metric === "cosine" && kind === "PQ";
+    const isMeasured =
+      metric === "l2" ? kind === "FLAT" || kind === "PQ" : metric === "cosine" && kind === "PQ";
     const isRounded = item === "float16" && kind === "FLAT";
     if (!isMeasured || graphs !== null || !isShort(item) || isRounded) return null;
     if (centroids.BYTES_PER_ELEMENT !== Float32Array.BYTES_PER_ELEMENT) return null;

@@ -2,8 +2,9 @@
 
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { decodeHalfFloat } from "../../../bytes/halfFloat.js";
+import { InternalError } from "../../../errors.js";
 import type { Codebook } from "../codes/codebook.js";
-import type { Encoder } from "../codes/encoders.js";
+import type { Encoder } from "../codes/encoder.js";
 import type { IndexedVectors } from "../codes/indexedVectors.js";
 import { centroidMetric } from "../distance/metric.js";
 import {
@@ -64,6 +65,8 @@ export class PartitionVectors {
       }
       case "PQ":
         return decodeWords(model, codes);
+      case "RQ":
+        throw new InternalError("rotated codes have no graphs");
     }
   }
 

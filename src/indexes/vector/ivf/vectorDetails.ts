@@ -41,5 +41,7 @@ function codesOf(
       return { sq: { numBits: 8 } };
     case "PQ":
       return { pq: { numBits: numBits ?? 8, numSubVectors: numSubVectors ?? defaultParts(dimension) } };
+    case "RQ":
+      return { rq: { numBits: numBits ?? 1, rotationType: 0 } };
   }
 }

@@ -15,6 +15,7 @@ import type {
 } from "../../kind.js";
 import type { RowMoves } from "../../moves.js";
 import type { CodeModel } from "../codes/codes.js";
+import type { Rotation } from "../codes/rotation.js";
 import { VECTOR_KIND_NAMES } from "../codes/vectorKindNames.js";
 import { vectorTypeOf } from "../distance/vectorType.js";
 import { buildIvf } from "./buildIvf.js";
@@ -39,6 +40,9 @@ export function vectorRefusal(kind: string, field: TableField): string | null {
   return item === "uint8" && (kind !== OF_BYTES || isMulti) ? "holds no floats" : null;
 }
 
+/** Version of indexes of rotated codes, which LanceDB 0.39 uses from this version on. */
+const RQ_INDEX_VERSION = 2;
+
 const shared = {
   typeUrl: "/lance.index.pb.VectorIndexDetails",
   indexVersion: 1,
@@ -51,6 +55,7 @@ export const VECTOR_SEGMENTS: MergeableKind = {
   ...shared,
   refusal: (field) => vectorRefusal(OF_BYTES, field),
   maxIndexVersion: 2,
+  versionOf: (parameters) => versionOfKind(kindIn(parameters)),
   rowTime: 100,
   details: (parameters, field) => vectorIndexDetails(kindIn(parameters), parameters, field),
   build: (rows, target) => buildIvf(kindIn(target.parameters), rows, target),
@@ -66,10 +71,15 @@ export const VECTOR_SEGMENTS: MergeableKind = {
 /** Returns the kind from the settings of an open segment. */
 const kindIn = (parameters: IndexParameters): VectorKindName => parameters["indexType"] as VectorKindName;
 
+/** Returns the format version of a kind. */
+const versionOfKind = (name: VectorKindName): number =>
+  name === "IVF_RQ" ? RQ_INDEX_VERSION : shared.indexVersion;
+
 const vectorKind = (name: VectorKindName): BuildableKind => ({
   ...shared,
   refusal: (field) => vectorRefusal(name, field),
   name,
+  indexVersion: versionOfKind(name),
   details: (parameters, field) => vectorIndexDetails(name, parameters, field),
   build: (rows, target) => buildIvf(name, rows, target),
 });
@@ -90,7 +100,13 @@ function sharesModel({ parts: a }: IvfIndex, { parts: b }: IvfIndex): boolean {
 function isSameCode(a: CodeModel, b: CodeModel): boolean {
   if (a.kind === "SQ") return b.kind === "SQ" && a.start === b.start && a.end === b.end;
   if (a.kind === "FLAT") return b.kind === "FLAT";
+  if (a.kind === "RQ") return b.kind === "RQ" && a.bits === b.bits && isSameRotation(a.rotation, b.rotation);
   return b.kind === "PQ" && a.bits === b.bits && a.parts === b.parts && areEqual(a.words, b.words);
+}
+
+function isSameRotation(a: Rotation, b: Rotation): boolean {
+  if (a.kind === "fast") return b.kind === "fast" && areEqual(a.signs, b.signs);
+  return b.kind === "matrix" && areEqual(a.matrix, b.matrix);
 }
 
 const areEqual = (a: ArrayLike<number>, b: ArrayLike<number>): boolean =>

@@ -35,13 +35,8 @@ import type {
 } from "../../kind.js";
 import { insertCodebook } from "../codes/codebookInSettings.js";
 import type { CodeModel } from "../codes/codes.js";
-import {
-  type Encoder,
-  type EncodingParts,
-  encoderOf,
-  encodeVectors,
-  encodingParts,
-} from "../codes/encoders.js";
+import type { Encoder } from "../codes/encoder.js";
+import { type EncodingParts, encoderOf, encodeVectors, encodingParts } from "../codes/encoders.js";
 import { columnBytesOf, type IndexedVectors, numbersPerVector, vectorsIn } from "../codes/indexedVectors.js";
 import { hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
@@ -223,25 +218,12 @@ function writeRows(
   encoder: Encoder,
   lengths: Uint32Array,
 ): Promise<WrittenIndexFile> {
-  const { column, codeType, codeLength, codeBytes } = encoder;
-  const columns = [
-    { name: ROW_ID_COLUMN, type: UINT64_TYPE, nullable: true },
-    {
-      name: column,
-      type: { kind: "fixedSizeList", of: codeType, size: codeLength } as const,
-      nullable: encoder.isNullable,
-    },
-  ];
+  const columns = [{ name: ROW_ID_COLUMN, type: UINT64_TYPE, nullable: true }, ...encoder.columns];
   async function* batches(): AsyncGenerator<InputBatch> {
     for await (const { ids, codes, rowCount } of sorted) {
-      const items = fixedWidthColumn(alignedBytes((codes as FixedColumn).values, 8), codeBytes / codeLength);
-      const list = {
-        kind: "fixedSizeList",
-        length: rowCount,
-        validity: null,
-        dimension: codeLength,
-      } as const;
-      yield { columns: [ids, { ...list, items }], rowCount };
+      const bytes = (codes as FixedColumn).values;
+      const columns = encoder.columnsOf?.(bytes, rowCount) ?? [codeLists(encoder, bytes, rowCount)];
+      yield { columns: [ids, ...columns], rowCount };
     }
   }
   return writeIndexFile(target, AUXILIARY_FILE, columns, batches(), async (file) => {
@@ -258,6 +240,14 @@ function writeRows(
       codebook !== null && isInSettings ? await insertCodebook(codebook, settings) : settings,
     );
   });
+}
+
+/** Returns the codes of an encoder with one column. */
+function codeLists({ columns, codeBytes }: Encoder, codes: Uint8Array, rowCount: number): Column {
+  const [{ type }] = columns;
+  const dimension = type.kind === "fixedSizeList" ? type.size : 1;
+  const items = fixedWidthColumn(alignedBytes(codes, 8), codeBytes / dimension);
+  return { kind: "fixedSizeList", length: rowCount, validity: null, dimension, items };
 }
 
 /** Returns the start offset of each part. */
