@@ -441,7 +441,7 @@ describe("indexes of the reference", () => {
     await table.createIndex("text", { config: Index.fts() });
     await table.createIndex("vector", { config: Index.ivfFlat({ numPartitions: 2 }) });
     // An index that we do not write: its fragments are not merged.
-    await table.createIndex("other", { config: Index.ivfRq({ numPartitions: 1 }) });
+    await table.createIndex("text", { config: Index.fm(), name: "other_idx" });
     for (const from of [400, 420, 440]) await table.add(people(from, 20));
     await table.delete("id % 9 = 4");
     connection.close();

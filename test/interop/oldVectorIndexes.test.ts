@@ -121,7 +121,9 @@ it.each(tables)("the type and the metric of the index of %s are listed", async (
   const indexType = `IVF_${table.includes("hnsw") ? "HNSW_" : ""}${table.includes("sq") ? "SQ" : "PQ"}`;
   expect(stats).toMatchObject({ indexType, distanceType: metricOf(table) });
   const { indexes } = await opened.namespace.listTableIndices({ id: ["t"] });
-  expect(JSON.parse(indexes[0].indexDetails ?? "")).toMatchObject({ metric_type: metricOf(table).toUpperCase() });
+  expect(JSON.parse(indexes[0].indexDetails ?? "")).toMatchObject({
+    metric_type: metricOf(table).toUpperCase(),
+  });
   // The reference does not know the details type of the first releases.
   await withReference(opened.root, "t", async (reference) => {
     const there = await reference.indexStats("vector_idx");

@@ -62,9 +62,7 @@ function questionsOf(name: string): Question[] {
   const filters = name.startsWith("types") ? TYPE_FILTERS : FILTERS;
   const questions: Question[] = [{ count: null }, { rows: true }, ...filters.map((ids) => ({ ids }))];
   if (hasTexts(name)) questions.push(...WORDS.map((words) => ({ words })));
-  // An IVF_RQ index is not asked here: every row is compared.
-  const exact = name.startsWith("i_ivf_rq");
-  if (hasVectors(name)) questions.push(...VECTORS.map((nearest) => ({ nearest, limit: 10, exact })));
+  if (hasVectors(name)) questions.push(...VECTORS.map((nearest) => ({ nearest, limit: 10 })));
   return questions;
 }
 
