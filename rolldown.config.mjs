@@ -6,6 +6,7 @@
  * tables are exchanged in its classes.
  */
 
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defineConfig } from "rolldown";
 import {
@@ -18,6 +19,7 @@ import {
   isOutside,
   LANCEDB,
   licences,
+  moduleAt,
   named,
   plugins,
   removeOld,
@@ -27,7 +29,7 @@ import {
   types,
 } from "./rolldown.parts.mjs";
 
-const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", ...LANCEDB];
+const ENTRIES = ["index", "rest", "ray", "files", "client", ...LANCEDB];
 
 await removeOld(DIST);
 
@@ -50,6 +52,23 @@ const bundle = (names, further, parts, isMapped) => ({
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
 
+/** Puts what browsers have in place of what Node.js has natively. */
+const portable = {
+  name: "portable",
+  load: (id) =>
+    id === moduleAt("platform/native.js") ? readFile(moduleAt("platform/portable.js"), "utf8") : null,
+};
+
+/** The client for browsers, which a condition of its export names. It shares nothing with the other entry points. */
+const forBrowsers = {
+  ...common,
+  platform: "browser",
+  input: entriesOf(["client"]),
+  external: isOutside,
+  plugins: [portable, ...plugins],
+  output: [{ ...named("js"), format: "esm", dir: join(DIST, "browser"), minify: SOONER }],
+};
+
 /** A program that does not use the drop-in may leave its files out. */
 const ofPackage = [licences(DIST), types(ENTRIES, true), chunkNames(({ name }) => name !== DROP_IN)];
 
@@ -60,4 +79,5 @@ const ofPackage = [licences(DIST), types(ENTRIES, true), chunkNames(({ name }) =
 export default defineConfig([
   bundle(ENTRIES, ofPackage, await groups(), true),
   bundle(["tiltyardWorker"], [], [], false),
+  forBrowsers,
 ]);

@@ -331,5 +331,5 @@ export const entriesOf = (names) => Object.fromEntries(names.map((name) => [name
 
 /** What an earlier build left would be packed, too. */
 export async function removeOld(directory) {
-  for (const kind of ["esm", "cjs"]) await rm(join(directory, kind), { recursive: true, force: true });
+  for (const kind of ["esm", "cjs", "browser"]) await rm(join(directory, kind), { recursive: true, force: true });
 }

@@ -68,8 +68,8 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   ray: ["platform", "errors", "async", "optionMembers", "namespace", "io", "DirectoryNamespace"],
   files: ["platform", "errors", "async", "bytes", "io", "arrow", "optionMembers"],
-  client: [],
-  disks: ["platform", "errors", "async", "bytes", "io", "optionMembers"],
+  // biome-ignore format: one row, one line
+  client: ["errors", "typedErrors", "async", "memory", "ident", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "bytes", "arrow", "operations", "handle", "TableHandle", "DirectoryNamespace", "rest"],
   index: [
     "errors",
     "expression",
@@ -92,7 +92,6 @@ const ENTRY_POINTS = [
   "ray.ts",
   "files.ts",
   "client.ts",
-  "disks.ts",
   "tiltyardWorker.ts",
   // LanceDB's package has a file for each of these, and its test suite imports them one by one.
   ...readdirSync(join(SOURCE_ROOT, "lancedb"), { recursive: true, encoding: "utf8" })

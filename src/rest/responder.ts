@@ -24,7 +24,7 @@ import { answerBudget, bodyBudget, engineBounds, jsonBounds, type RestLimits, ro
 import { type StorageOptionsHook, withStorageOptions } from "./storageOptions.js";
 import { jsonAnswer, type RowsWish, rowsAnswer } from "./wire/answer.js";
 import { eventsAnswer, lastEventId } from "./wire/events.js";
-import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./wire/negotiation.js";
+import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./wire/mediaTypes.js";
 import { mayNamePath, problemOf, Refusal, refusalIn } from "./wire/problem.js";
 import { callerIdentity, engineRequest } from "./wire/request.js";
 import type { Route } from "./wire/route.js";

@@ -27,8 +27,8 @@
  *                                                           structured text queries as words only
  */
 
-import { DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
 import { z } from "zod";
+import { exactSchemaJson } from "../../arrow/types/exactSchemaJson.js";
 import {
   TableAlreadyExistsError,
   TableColumnNotFoundError,
@@ -37,7 +37,7 @@ import {
 } from "../../errors.js";
 import type { DescribeTableIndexStatsResponse, ListTableIndicesResponse } from "../../namespace/indexes.js";
 import type { UpdateTableResponse } from "../../namespace/rows.js";
-import type { DescribeTableResponse, JsonField, JsonSchema } from "../../namespace/tables.js";
+import type { DescribeTableResponse } from "../../namespace/tables.js";
 import type { DescribeTableVersionResponse } from "../../namespace/versions.js";
 import { Refusal } from "../wire/problem.js";
 import type { Route } from "../wire/route.js";
@@ -147,7 +147,7 @@ const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<un
       id: id as string[],
       ...(tag === undefined || tag === null ? { version: described.version } : {}),
     } as Parameters<typeof call.namespace.queryTable>[0]);
-    return { ...described, schema: remoteSchema(schema) };
+    return { ...described, schema: exactSchemaJson(schema) };
   },
   async updateTable(call) {
     const updated = (await callEngine(call)) as UpdateTableResponse;
@@ -199,96 +199,4 @@ function readQuery(body: Members): Members {
     body.columns = { column_aliases: columns };
   }
   return body;
-}
-
-// ------------------------------------------------------------------------------------------------ schema
-
-function remoteSchema(schema: Schema): JsonSchema {
-  return { fields: schema.fields.map(remoteField), ...metadataOf(schema.metadata) };
-}
-
-function remoteField(field: Field): JsonField {
-  const { name, length } = remoteType(field.type);
-  // The values of a dictionary are not fields, but the entries of a map are.
-  const children = DataType.isDictionary(field.type) ? [] : (field.type.children ?? []);
-  return {
-    name: field.name,
-    nullable: field.nullable,
-    type: {
-      type: name,
-      ...(length === undefined ? {} : { length }),
-      ...(children.length === 0 ? {} : { fields: children.map(remoteField) }),
-    },
-    ...metadataOf(field.metadata),
-  };
-}
-
-const metadataOf = (metadata: ReadonlyMap<string, string>) =>
-  metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) };
-
-const UNITS = {
-  [TimeUnit.SECOND]: "s",
-  [TimeUnit.MILLISECOND]: "ms",
-  [TimeUnit.MICROSECOND]: "us",
-  [TimeUnit.NANOSECOND]: "ns",
-} as const;
-
-/** Members of the types below, of any release of apache-arrow. */
-interface AnyType {
-  readonly typeId: Type;
-  readonly isSigned?: boolean;
-  readonly bitWidth?: number;
-  readonly precision?: number;
-  readonly scale?: number;
-  readonly unit?: number;
-  readonly timezone?: string | null;
-  readonly byteWidth?: number;
-  readonly listSize?: number;
-  readonly dictionary?: DataType;
-  readonly indices?: DataType;
-}
-
-/** Names of types without parameters, and of types whose parameters are fields. */
-const NAMES: Partial<Record<Type, string>> = {
-  [Type.Null]: "null",
-  [Type.Bool]: "bool",
-  [Type.Utf8]: "string",
-  [Type.LargeUtf8]: "large_string",
-  [Type.Binary]: "binary",
-  [Type.LargeBinary]: "large_binary",
-  [Type.List]: "list",
-  [Type.LargeList]: "large_list",
-  [Type.Struct]: "struct",
-  [Type.Map]: "map",
-};
-
-function remoteType(dataType: DataType): { readonly name: string; readonly length?: number } {
-  const type: AnyType = dataType;
-  const unit = () => UNITS[type.unit as TimeUnit];
-  switch (type.typeId) {
-    case Type.Int:
-      return { name: `${type.isSigned ? "int" : "uint"}${type.bitWidth}` };
-    case Type.Float:
-      return { name: ["halffloat", "float", "double"][type.precision ?? 1] };
-    case Type.FixedSizeBinary:
-      return { name: "fixed_size_binary", length: type.byteWidth };
-    case Type.Date:
-      return { name: type.unit === 0 ? "date32:day" : "date64:ms" };
-    case Type.Time:
-      return { name: `time${type.bitWidth}:${unit()}` };
-    case Type.Timestamp:
-      return { name: `timestamp:${unit()}:${type.timezone ?? "-"}` };
-    case Type.Duration:
-      return { name: `duration:${unit()}` };
-    case Type.Decimal:
-      return { name: `decimal:${type.bitWidth}:${type.precision}:${type.scale}` };
-    case Type.FixedSizeList:
-      return { name: "fixed_size_list", length: type.listSize };
-    case Type.Dictionary: {
-      const { dictionary, indices } = type as Required<AnyType>;
-      return { name: `dict:${remoteType(dictionary).name}:${remoteType(indices).name}:false` };
-    }
-    default:
-      return { name: NAMES[type.typeId] ?? String(dataType) };
-  }
 }

@@ -7,11 +7,11 @@
 import type { z } from "zod";
 import { clearTimeout, letProcessEnd, setTimeout } from "../../async/timers.js";
 import { InvalidInputError } from "../../errors.js";
+import { EVENT_STREAM } from "./mediaTypes.js";
 import { toWire } from "./wireNames.js";
 
 /** Milliseconds of silence after which a comment is sent. */
 const COMMENT_MS = 15_000;
-export const EVENT_STREAM = "text/event-stream";
 const LAST_EVENT_ID = "last-event-id";
 
 const utf8 = new TextEncoder();

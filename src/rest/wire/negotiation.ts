@@ -1,12 +1,8 @@
 /** Preferences of the client in its `accept` headers: media types of rows, and gzip. */
 
 import { parseAccept } from "hono/utils/accept";
+import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./mediaTypes.js";
 import { Refusal } from "./problem.js";
-
-export const ARROW_STREAM = "application/vnd.apache.arrow.stream";
-export const ARROW_FILE = "application/vnd.apache.arrow.file";
-export const JSON_TYPE = "application/json";
-export const JSON_LINES = "application/x-ndjson";
 
 /** Preference for one type or coding. */
 interface Wish {

@@ -2,8 +2,7 @@
 
 import { z } from "zod";
 import { ERROR_TABLE } from "../../errors.js";
-import { EVENT_STREAM } from "./events.js";
-import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./negotiation.js";
+import { ARROW_FILE, ARROW_STREAM, EVENT_STREAM, JSON_LINES, JSON_TYPE } from "./mediaTypes.js";
 import { OPERATION_TEXTS, TAGS } from "./operationTexts.js";
 import { titleOf } from "./problem.js";
 import type { Route } from "./route.js";

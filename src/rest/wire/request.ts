@@ -5,6 +5,7 @@ import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { DEFAULT_DELIMITER, parseIdentifier } from "../../ident.js";
 import type { Identity } from "../../namespace/request.js";
 import { Refusal } from "./problem.js";
+import { reasonOfIssue } from "./reasons.js";
 import type { Route } from "./route.js";
 import { identity } from "./shapes.js";
 import { refuseUnknownMembers, refuseUnknownParameters } from "./unknownMembers.js";
@@ -140,13 +141,7 @@ function checkWhole(schema: z.ZodType, value: unknown): unknown {
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   const member = issue.path.map(String).join(".");
-  throw new InvalidInputError(`${member === "" ? "the body" : member}: ${reasonOf(issue)}`);
-}
-
-function reasonOf({ message }: z.core.$ZodIssue): string {
-  if (message.endsWith("received undefined")) return "is required";
-  const reason = message.replace(/^Invalid input: /, "");
-  return reason[0].toLowerCase() + reason.slice(1);
+  throw new InvalidInputError(`${member === "" ? "the body" : member}: ${reasonOfIssue(issue)}`);
 }
 
 /** Replaces the engine's name of a member at the start of a text with the wire's name. */
