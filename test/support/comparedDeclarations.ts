@@ -13,12 +13,14 @@ export interface ComparedModules {
   readonly ours: string;
   /** Directory of the copy of apache-arrow that both import. */
   readonly arrow: string;
+  /** Types that no program names; they are compared as `any`. */
+  readonly hidden: readonly string[];
 }
 
 type Side = "theirs" | "ours";
 
 /** Returns a line for each difference, in the form `Table.add(2): …`. */
-export function declarationDifferences({ theirs, ours, arrow }: ComparedModules): string[] {
+export function declarationDifferences({ theirs, ours, arrow, hidden }: ComparedModules): string[] {
   const options: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.NodeNext,
@@ -37,23 +39,30 @@ export function declarationDifferences({ theirs, ours, arrow }: ComparedModules)
     const isCompared = Object.values(roots).some((root) => path.startsWith(root));
     if (!isCompared) return getSourceFile.call(host, path, language);
     const text = existsSync(path) ? readFileSync(path, "utf8") : undefined;
-    return text === undefined ? undefined : ts.createSourceFile(path, publicPart(path, text), language, true);
+    return text === undefined
+      ? undefined
+      : ts.createSourceFile(path, publicPart(path, text, hidden), language, true);
   };
   const program = ts.createProgram([theirs, ours], options, host);
   return new Comparison(program, theirs, ours).differences();
 }
 
-/** Removes private and protected members of classes from a declaration file. */
-function publicPart(path: string, text: string): string {
+/** Removes private and protected members of classes from a declaration file, and makes hidden types `any`. */
+function publicPart(path: string, text: string, hidden: readonly string[]): string {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
-  const cuts: [number, number][] = [];
+  const edits: [start: number, end: number, text: string][] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isClassElement(node) && isHidden(node) && !ts.isConstructorDeclaration(node)) {
-      cuts.push([node.getStart(), node.getEnd()]);
+      edits.push([node.getStart(), node.getEnd(), ""]);
+    } else if (ts.isTypeReferenceNode(node) && hidden.includes(node.typeName.getText())) {
+      edits.push([node.getStart(), node.getEnd(), "any"]);
     } else ts.forEachChild(node, visit);
   };
   visit(file);
-  return cuts.reduceRight((rest, [start, end]) => rest.slice(0, start) + rest.slice(end), text);
+  return edits.reduceRight(
+    (rest, [start, end, replacement]) => rest.slice(0, start) + replacement + rest.slice(end),
+    text,
+  );
 }
 
 function isHidden(node: ts.ClassElement): boolean {
@@ -147,10 +156,15 @@ class Comparison {
       return;
     }
     for (const member of this.#checker.getPropertiesOfType(theirs)) {
-      const ourMember = this.#checker.getPropertyOfType(ours, member.name);
+      const ourMember = this.#memberOf(ours, member);
       if (ourMember === undefined) this.#tell(`${name}.${nameOf(member)}`, "is missing");
       else this.#compareMembers(`${name}.${nameOf(member)}`, member, ourMember);
     }
+  }
+
+  /** Returns the member of the same name. The checker's own search does not find names that are symbols. */
+  #memberOf(type: ts.Type, { escapedName }: ts.Symbol): ts.Symbol | undefined {
+    return this.#checker.getPropertiesOfType(type).find((member) => member.escapedName === escapedName);
   }
 
   /** Compares functions, and constructors and static members of classes. */
@@ -159,7 +173,7 @@ class Comparison {
     this.#compareSignatures(`new ${name}`, theirs, ours, ts.SignatureKind.Construct);
     for (const member of this.#checker.getPropertiesOfType(theirs)) {
       if (member.name === "prototype") continue;
-      const ourMember = this.#checker.getPropertyOfType(ours, member.name);
+      const ourMember = this.#memberOf(ours, member);
       if (ourMember === undefined) this.#tell(`${name}.${nameOf(member)}`, "is missing");
       else this.#compareMembers(`${name}.${nameOf(member)}`, member, ourMember);
     }
@@ -220,6 +234,8 @@ class Comparison {
     const [text, ourText] = [theirs, ours].map((type) =>
       this.#checker.typeToString(type, undefined, ts.TypeFormatFlags.NoTruncation),
     );
+    // Type parameters of two declarations are never the same.
+    if (text === ourText && mentionsParameter(theirs)) return;
     const direction = isOurs ? "wider than" : isTheirs ? "narrower than" : "other than";
     this.#tell(name, `${ourText} is ${direction} ${text}`);
   }
@@ -227,6 +243,28 @@ class Comparison {
 
 /** Name of a member; that of a symbol without the number that the compiler adds. */
 const nameOf = ({ name }: ts.Symbol): string => name.replace(/^__@(\w+)@\d+$/, "[Symbol.$1]");
+
+/** True if a type parameter is part of the type, as written. */
+function mentionsParameter(type: ts.Type): boolean {
+  if (type.flags & ts.TypeFlags.TypeParameter) return true;
+  const { typeArguments, resolvedTypeArguments } = type as ts.TypeReference & {
+    readonly resolvedTypeArguments?: readonly ts.Type[];
+  };
+  const signatures = type.getCallSignatures();
+  return (
+    [
+      ...(type.aliasTypeArguments ?? typeArguments ?? resolvedTypeArguments ?? []),
+      ...(type.isUnion() ? type.types : []),
+      ...signatures.map((signature) => signature.getReturnType()),
+    ].some(mentionsParameter) ||
+    signatures.some(
+      ({ typeParameters, parameters }) =>
+        typeParameters !== undefined ||
+        parameters.some(({ valueDeclaration }) => /: T\b/.test(valueDeclaration?.getText() ?? "")),
+    ) ||
+    (type.flags & ts.TypeFlags.Conditional) !== 0
+  );
+}
 
 function formOf(parameter: ts.Symbol): "optional" | "required" | "rest" {
   const declaration = parameter.valueDeclaration as ts.ParameterDeclaration;

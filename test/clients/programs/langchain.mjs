@@ -20,7 +20,7 @@ const store = await LanceDB.fromTexts(texts, metadatas, embeddings, { uri });
 await step("search", async () => shown(await store.similaritySearch("fox", 1)));
 await step("add documents", async () => {
   await store.addDocuments([{ pageContent: "numbers of rows", metadata: { id: 4, topic: "work" } }]);
-  return shown(await store.similaritySearch("numbers", 2));
+  return shown(await store.similaritySearch("numbers rows", 2));
 });
 await step("search with score", async () =>
   (await store.similaritySearchWithScore("dog", 2)).map(([{ pageContent, metadata }]) => [
@@ -34,7 +34,7 @@ const db = await connect(uri);
 await step("tables", () => db.tableNames());
 const table = await db.openTable("langchain");
 await step("filter", async () =>
-  (await table.query().nearestTo(embedded("fox")).where("topic = 'work'").limit(5).toArray()).map(
+  (await table.query().nearestTo(embedded("tables")).where("topic = 'work'").limit(5).toArray()).map(
     ({ id }) => id,
   ),
 );

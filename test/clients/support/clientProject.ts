@@ -9,7 +9,8 @@ import { makeTempDir } from "../../support/tempDir.js";
 const run = promisify(execFile);
 const SHELL = process.platform === "win32";
 const CHECKOUT = join(import.meta.dirname, "../../..");
-const PACKAGE = join(CHECKOUT, "build/tiltyard-lancedb");
+/** Directory that the build writes the drop-in to. */
+export const DROP_IN_PACKAGE = join(CHECKOUT, "build/tiltyard-lancedb");
 const PROGRAMS = join(import.meta.dirname, "../programs");
 
 /** True if the programs run on LanceDB instead of the drop-in. */
@@ -33,7 +34,7 @@ export function packedDropIn(): Promise<string> {
   packed ??= (async () => {
     const directory = await realpath(await makeTempDir());
     const options = ["--json", "--ignore-scripts", "--pack-destination", directory];
-    const { stdout } = await run("npm", ["pack", ...options], { cwd: PACKAGE, shell: SHELL });
+    const { stdout } = await run("npm", ["pack", ...options], { cwd: DROP_IN_PACKAGE, shell: SHELL });
     return join(directory, JSON.parse(stdout)[0].filename);
   })();
   return packed;
