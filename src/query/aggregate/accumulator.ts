@@ -1,8 +1,9 @@
 /** Computes an aggregate function of the rows of many groups at once. */
 
-import type { Column } from "../../arrow/columns/column.js";
-import { isSet } from "../../arrow/columns/validity.js";
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { isSet, shiftBits } from "../../arrow/columns/validity.js";
 import type { Steps } from "../../async/eventLoop.js";
+import { positionsOfOnes } from "../../bytes/bits.js";
 import { validWhere } from "../../expression/values/operands.js";
 
 /** Rows of a batch. */
@@ -12,11 +13,15 @@ export interface GroupedRows {
   readonly rowCount: number;
   /** True if there is only group 0. */
   readonly isOne?: boolean;
+  /** Rows of the operand, ascending: one for each entry of `groups`. Null: its first rows. Default: null. */
+  readonly rows?: Uint32Array | null;
 }
 
 export interface Accumulator {
   /** Bytes of the states of all groups. */
   readonly byteLength: number;
+  /** True if {@link add} takes some rows of an operand. Default: false. */
+  readonly takesSomeRows?: boolean;
   /** Makes room for the states of groups. */
   reserve(groupCount: number): Steps<void>;
   /** Adds rows. @param operand values of the rows, without dictionaries; null for `count(*)` */
@@ -45,6 +50,40 @@ export function* roomFor<Values extends Numbers>(values: Values, groupCount: num
     if (start + step < values.length) yield;
   }
   return larger;
+}
+
+/** Leaves out the rows whose operand is null. */
+export function presentRows({ kind, validity }: Column, grouped: GroupedRows): GroupedRows {
+  const { groups, rowCount, isOne = false, rows = null } = grouped;
+  if (kind === "null") return { groups, rowCount: 0, isOne, rows: new Uint32Array(0) };
+  if (validity === null) return grouped;
+  const present =
+    rows === null
+      ? positionsOfOnes(shiftBits(validity.bytes, validity.bitOffset, 0, rowCount), rowCount)
+      : presentAmong(validity, rows);
+  if (present === null) return grouped;
+  return {
+    groups: isOne ? groups : pickNumbers(groups, present),
+    rowCount: present.length,
+    isOne,
+    rows: rows === null ? present : pickNumbers(rows, present),
+  };
+}
+
+/** Returns the positions of the rows that are not null. */
+function presentAmong(validity: Validity, rows: Uint32Array): Uint32Array {
+  const positions = new Uint32Array(rows.length);
+  let count = 0;
+  for (let index = 0; index < rows.length; index++)
+    if (isSet(validity, rows[index])) positions[count++] = index;
+  return positions.subarray(0, count);
+}
+
+/** Returns the numbers at some positions. */
+export function pickNumbers(numbers: Uint32Array, positions: Uint32Array): Uint32Array {
+  const picked = new Uint32Array(positions.length);
+  for (let index = 0; index < picked.length; index++) picked[index] = numbers[positions[index]];
+  return picked;
 }
 
 /** Returns 1 for each row that is null; null if there are none. */

@@ -7,7 +7,7 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
+import { runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
 import { positionsOfOnes } from "../../bytes/bits.js";
 import { NumberList } from "../../bytes/growing.js";
 import { truesOf } from "../../expression/kernels/logic.js";
@@ -17,7 +17,7 @@ import { columnsFrom, compute } from "../columns/computedColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { MakeSpillFile } from "../order/sortedRuns.js";
 import type { BatchRows } from "../scan/scan.js";
-import type { Accumulator } from "./accumulator.js";
+import { type Accumulator, type GroupedRows, pickNumbers } from "./accumulator.js";
 import type { AggregateCall, AggregatePlan } from "./aggregatePlan.js";
 import { DistinctRows } from "./distinctRows.js";
 import { Groups } from "./groups.js";
@@ -190,18 +190,24 @@ class Aggregation {
       const rows = filter === null ? null : rowsWhere(columns[next++], rowCount);
       const accumulator = accumulators[index];
       await runAsync(accumulator.reserve(groupCount), signal);
-      const added =
-        rows === null
-          ? accumulator.add(values, { groups, rowCount, isOne })
-          : accumulator.add(values && takeColumn(values, rows), {
-              groups: rows.map((row) => groups[row]),
-              rowCount: rows.length,
-              isOne,
-            });
-      await runAsync(added, signal);
+      await runAsync(addRows(accumulator, values, { groups, rowCount, isOne }, rows), signal);
       await yieldToEventLoop();
     }
   }
+}
+
+/** Adds the rows at some positions; null for all. */
+function addRows(
+  accumulator: Accumulator,
+  values: Column | null,
+  { groups, rowCount, isOne }: Omit<GroupedRows, "rows">,
+  rows: Uint32Array | null,
+): Steps<void> {
+  if (rows === null) return accumulator.add(values, { groups, rowCount, isOne });
+  const some = { groups: isOne ? groups : pickNumbers(groups, rows), rowCount: rows.length, isOne };
+  if (values === null || accumulator.takesSomeRows === true)
+    return accumulator.add(values, { ...some, rows });
+  return accumulator.add(takeColumn(values, rows), some);
 }
 
 interface GroupedBatch extends BatchRows {
@@ -223,7 +229,7 @@ async function withoutMissing(
   return {
     columns: columns.map((column) => takeColumn(column, rows)),
     rowCount: rows.length,
-    groups: rows.map((row) => numbers[row]),
+    groups: pickNumbers(numbers, rows),
   };
 }
 

@@ -3,9 +3,9 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import type { Steps } from "../../async/eventLoop.js";
-import { numbersOf } from "../../expression/values/operands.js";
+import { type NumberLane, numbersOf } from "../../expression/values/operands.js";
 import { FLOAT64 } from "../../expression/values/types.js";
-import { type Accumulator, type GroupedRows, nullsOfRows, resultValidity, roomFor } from "./accumulator.js";
+import { type Accumulator, type GroupedRows, presentRows, resultValidity, roomFor } from "./accumulator.js";
 
 export interface MomentForm {
   /** True for the standard deviation, false for the variance. */
@@ -15,6 +15,7 @@ export interface MomentForm {
 }
 
 export class Moments implements Accumulator {
+  readonly takesSomeRows = true;
   readonly #form: MomentForm;
   #counts = new Float64Array(1);
   #means = new Float64Array(1);
@@ -36,15 +37,16 @@ export class Moments implements Accumulator {
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
-  *add(operand: Column | null, { groups, rowCount }: GroupedRows): Steps<void> {
+  *add(operand: Column | null, grouped: GroupedRows): Steps<void> {
     if (operand === null || operand.kind === "null") return;
-    const lane = numbersOf({ column: operand, step: 1 }, FLOAT64);
-    const nulls = nullsOfRows(operand, rowCount);
+    this.#addNumbers(numbersOf({ column: operand, step: 1 }, FLOAT64), presentRows(operand, grouped));
+  }
+
+  #addNumbers(lane: NumberLane, { groups, rowCount, rows = null }: GroupedRows): void {
     const [counts, means, squares] = [this.#counts, this.#means, this.#squares];
     for (let row = 0; row < rowCount; row++) {
-      if (nulls !== null && nulls[row] !== 0) continue;
       const group = groups[row];
-      const value = lane[row];
+      const value = lane[rows === null ? row : rows[row]];
       const count = ++counts[group];
       const distance = value - means[group];
       const mean = means[group] + distance / count;

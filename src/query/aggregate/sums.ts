@@ -9,7 +9,18 @@ import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { numbersOf, wordLane } from "../../expression/values/operands.js";
 import { byteWidthOf, FLOAT64, INT32, typeName, type ValueType } from "../../expression/values/types.js";
-import { type Accumulator, type GroupedRows, nullsOfRows, resultValidity, roomFor } from "./accumulator.js";
+import { type Accumulator, type GroupedRows, presentRows, resultValidity, roomFor } from "./accumulator.js";
+import {
+  addCounts,
+  addFloats,
+  addFloatsAt,
+  markGroups,
+  sumAt,
+  sumIntegers,
+  sumOf,
+  sumWords,
+  sumWordsAt,
+} from "./sumLoops.js";
 
 const LIMB = 2 ** 32;
 /** A limb below this size takes another 2^32 without losing a digit. */
@@ -17,6 +28,7 @@ const FULL = 2 ** 52;
 
 /** Counts rows, or rows whose operand is not null. */
 export class Count implements Accumulator {
+  readonly takesSomeRows = true;
   #counts = new Float64Array(1);
 
   get byteLength(): number {
@@ -28,16 +40,10 @@ export class Count implements Accumulator {
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
-  *add(operand: Column | null, { groups, rowCount, isOne }: GroupedRows): Steps<void> {
-    const counts = this.#counts;
-    if (isOne) {
-      const { kind, validity } = operand ?? { kind: "bits", validity: null };
-      counts[0] += kind === "null" ? 0 : rowCount - (validity?.nullCount ?? 0);
-      return;
-    }
-    const nulls = operand === null ? null : nullsOfRows(operand, rowCount);
-    if (nulls === null) for (let row = 0; row < rowCount; row++) counts[groups[row]]++;
-    else for (let row = 0; row < rowCount; row++) if (nulls[row] === 0) counts[groups[row]]++;
+  *add(operand: Column | null, grouped: GroupedRows): Steps<void> {
+    const { groups, rowCount, isOne } = operand === null ? grouped : presentRows(operand, grouped);
+    if (isOne) this.#counts[0] += rowCount;
+    else addCounts(this.#counts, groups, rowCount);
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
@@ -54,12 +60,15 @@ export class Count implements Accumulator {
 
 /** Sums floats of 64 bits, or returns their mean. */
 export class FloatSum implements Accumulator {
+  readonly takesSomeRows = true;
   readonly #isMean: boolean;
   #sums = new Float64Array(1);
-  #counts = new Float64Array(1);
+  /** Number of values of each group; of a sum, only 1 for groups that have any. */
+  #counts: Float64Array | Uint8Array;
 
   constructor(isMean: boolean) {
     this.#isMean = isMean;
+    this.#counts = isMean ? new Float64Array(1) : new Uint8Array(1);
   }
 
   get byteLength(): number {
@@ -68,34 +77,25 @@ export class FloatSum implements Accumulator {
 
   *reserve(groupCount: number): Steps<void> {
     this.#sums = yield* roomFor(this.#sums, groupCount);
-    this.#counts = yield* roomFor(this.#counts, groupCount);
+    this.#counts = yield* roomFor<Float64Array | Uint8Array>(this.#counts, groupCount);
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
-  *add(operand: Column | null, { groups, rowCount, isOne }: GroupedRows): Steps<void> {
+  *add(operand: Column | null, grouped: GroupedRows): Steps<void> {
     if (operand === null || operand.kind === "null") return;
     const lane = numbersOf({ column: operand, step: 1 }, FLOAT64) as Float64Array;
-    const nulls = nullsOfRows(operand, rowCount);
-    if (isOne && nulls === null) {
-      this.#sums[0] += sumOf(lane, rowCount);
-      this.#counts[0] += rowCount;
+    const { groups, rowCount, isOne = false, rows = null } = presentRows(operand, grouped);
+    if (rowCount === 0) return;
+    const [sums, counts] = [this.#sums, this.#counts];
+    if (isOne) {
+      sums[0] += rows === null ? sumOf(lane, rowCount) : sumAt(lane, rows);
+      counts[0] = this.#isMean ? counts[0] + rowCount : 1;
       return;
     }
-    const sums = this.#sums;
-    const counts = this.#counts;
-    if (nulls === null) {
-      for (let row = 0; row < rowCount; row++) {
-        const group = groups[row];
-        sums[group] += lane[row];
-        counts[group]++;
-      }
-      return;
-    }
-    for (let row = 0; row < rowCount; row++) {
-      if (nulls[row] !== 0) continue;
-      sums[groups[row]] += lane[row];
-      counts[groups[row]]++;
-    }
+    if (rows === null) addFloats(sums, lane, groups, rowCount);
+    else addFloatsAt(sums, lane, groups, rows);
+    if (counts instanceof Float64Array) addCounts(counts, groups, rowCount);
+    else markGroups(counts, groups, rowCount);
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
@@ -107,27 +107,16 @@ export class FloatSum implements Accumulator {
   }
 }
 
-/** Adds numbers in four sums, as an addition waits for the one before. */
-function sumOf(lane: Float64Array, count: number): number {
-  let [first, second, third, fourth] = [0, 0, 0, 0];
-  let row = 0;
-  for (; row + 4 <= count; row += 4) {
-    first += lane[row];
-    second += lane[row + 1];
-    third += lane[row + 2];
-    fourth += lane[row + 3];
-  }
-  for (; row < count; row++) first += lane[row];
-  return first + second + (third + fourth);
-}
-
 /** Sums integers and decimals exactly, or returns the mean of integers. */
 export class ExactSum implements Accumulator {
+  readonly takesSomeRows = true;
   readonly #operand: ValueType;
   /** Type of the sums; null for means. */
   readonly #type: ValueType | null;
   readonly #limbCount: number;
   readonly #limbs: Float64Array[];
+  /** Sums of the words of a batch. */
+  readonly #totals = new Float64Array(2);
   #counts = new Float64Array(1);
 
   constructor(operand: ValueType, type: ValueType | null) {
@@ -147,67 +136,62 @@ export class ExactSum implements Accumulator {
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps
-  *add(operand: Column | null, rows: GroupedRows): Steps<void> {
+  *add(operand: Column | null, grouped: GroupedRows): Steps<void> {
     if (operand === null || operand.kind === "null") return;
-    const nulls = nullsOfRows(operand, rows.rowCount);
+    const rows = presentRows(operand, grouped);
+    if (rows.isOne) this.#counts[0] += rows.rowCount;
+    else addCounts(this.#counts, rows.groups, rows.rowCount);
     const width = byteWidthOf(this.#operand);
-    if (width === 4) this.#addNarrow(numbersOf({ column: operand, step: 1 }, INT32), nulls, rows);
-    else if (width === 8) this.#addWide(wordLane({ column: operand, step: 1 }), nulls, rows);
-    else this.#addLong(wordLane({ column: operand, step: 1 }), nulls, rows);
+    if (width === 4) this.#addNarrow(numbersOf({ column: operand, step: 1 }, INT32), rows);
+    else if (width === 8) this.#addWide(wordLane({ column: operand, step: 1 }), rows);
+    else this.#addLong(wordLane({ column: operand, step: 1 }), rows);
   }
 
-  #addNarrow(lane: ArrayLike<number>, nulls: Uint8Array | null, { groups, rowCount }: GroupedRows): void {
+  #addNarrow(lane: ArrayLike<number>, { groups, rowCount, isOne, rows = null }: GroupedRows): void {
     const [low, high] = this.#limbs;
-    const counts = this.#counts;
-    for (let row = 0; row < rowCount; row++) {
-      if (nulls !== null && nulls[row] !== 0) continue;
-      const group = groups[row];
-      counts[group]++;
-      const sum = low[group] + lane[row];
-      low[group] = sum;
-      if (sum >= FULL || sum <= -FULL) carry(low, high, group);
-    }
-  }
-
-  #addWide(lane: Int32Array, nulls: Uint8Array | null, { groups, rowCount, isOne }: GroupedRows): void {
-    const [low, high] = this.#limbs;
-    const counts = this.#counts;
-    const isNatural = isUnsigned(this.#operand);
-    if (isOne && nulls === null && !isNatural) {
-      // A batch has too few rows for these sums to be inexact.
-      let [lowSum, highSum] = [0, 0];
-      for (let index = 0; index < 2 * rowCount; index += 2) {
-        lowSum += lane[index] >>> 0;
-        highSum += lane[index + 1];
-      }
-      counts[0] += rowCount;
-      low[0] += lowSum;
-      high[0] += highSum;
-      if (low[0] >= FULL) carry(low, high, 0);
+    if (isOne) {
+      low[0] += sumIntegers(lane, rows, rowCount);
+      if (isFull(low[0])) carry(low, high, 0);
       return;
     }
     for (let row = 0; row < rowCount; row++) {
-      if (nulls !== null && nulls[row] !== 0) continue;
       const group = groups[row];
-      counts[group]++;
-      const sum = low[group] + (lane[2 * row] >>> 0);
+      const sum = low[group] + lane[rows === null ? row : rows[row]];
       low[group] = sum;
-      high[group] += isNatural ? lane[2 * row + 1] >>> 0 : lane[2 * row + 1];
-      if (sum >= FULL) carry(low, high, group);
+      if (isFull(sum)) carry(low, high, group);
     }
   }
 
-  #addLong(lane: Int32Array, nulls: Uint8Array | null, { groups, rowCount }: GroupedRows): void {
+  #addWide(lane: Int32Array, { groups, rowCount, isOne, rows = null }: GroupedRows): void {
+    const [low, high] = this.#limbs;
+    const isNatural = isUnsigned(this.#operand);
+    if (isOne && !isNatural) {
+      if (rows === null) sumWords(lane, rowCount, this.#totals);
+      else sumWordsAt(lane, rows, this.#totals);
+      low[0] += this.#totals[0];
+      high[0] += this.#totals[1];
+      if (isFull(low[0])) carry(low, high, 0);
+      return;
+    }
+    for (let row = 0; row < rowCount; row++) {
+      const word = 2 * (rows === null ? row : rows[row]);
+      const group = groups[row];
+      const sum = low[group] + (lane[word] >>> 0);
+      low[group] = sum;
+      high[group] += isNatural ? lane[word + 1] >>> 0 : lane[word + 1];
+      if (isFull(sum)) carry(low, high, group);
+    }
+  }
+
+  #addLong(lane: Int32Array, { groups, rowCount, rows = null }: GroupedRows): void {
     const limbs = this.#limbs;
     const last = this.#limbCount - 1;
     for (let row = 0; row < rowCount; row++) {
-      if (nulls !== null && nulls[row] !== 0) continue;
       const group = groups[row];
-      this.#counts[group]++;
-      const first = row * this.#limbCount;
+      const first = (rows === null ? row : rows[row]) * this.#limbCount;
       for (let limb = 0; limb < last; limb++) {
         limbs[limb][group] += lane[first + limb] >>> 0;
-        if (limbs[limb][group] >= FULL) carry(limbs[limb], limbs[limb + 1], group);
+        if (isFull(limbs[limb][group])) carry(limbs[limb], limbs[limb + 1], group);
       }
       limbs[last][group] += lane[first + last];
     }
@@ -252,6 +236,8 @@ export class ExactSum implements Accumulator {
       words[first + word] = Number(BigInt.asUintN(32, sum >> BigInt(32 * word)));
   }
 }
+
+const isFull = (limb: number): boolean => limb >= FULL || limb <= -FULL;
 
 /** Moves what a limb has above 32 bits to the next one. */
 function carry(low: Float64Array, high: Float64Array, group: number): void {
