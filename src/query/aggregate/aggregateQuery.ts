@@ -20,7 +20,7 @@ import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import { countFiltered, expressionRows, type Filter } from "../filter/filter.js";
-import { filteredRows } from "../filter/filteredRows.js";
+import { type PickedRows, pickedRows } from "../filter/pickedRows.js";
 import { SORT_BYTES, sortRows } from "../order/externalSort.js";
 import { isSortable, type KeyOrder } from "../order/sortKeys.js";
 import { TopRows } from "../order/topRows.js";
@@ -146,7 +146,7 @@ function inputRows(
   { fragments, plan: { projection, effort }, filter }: AggregateQuery,
   numbers: RowNumbers,
   { readAhead, memory, signal }: AggregateQueryOptions,
-): AsyncIterable<BatchRows> {
+): AsyncIterable<BatchRows & Partial<PickedRows>> {
   const request = {
     fragments,
     projection,
@@ -159,9 +159,7 @@ function inputRows(
     isTransient: true,
     keeps: "dictionaries" as const,
   };
-  return filter === null
-    ? scanColumns(source, request)
-    : filteredRows(source, { ...request, filter, numbers });
+  return filter === null ? scanColumns(source, request) : pickedRows(source, { ...request, filter, numbers });
 }
 
 /** Leaves out groups by the condition, and computes the returned columns of the others. */

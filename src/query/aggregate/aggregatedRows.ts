@@ -13,8 +13,9 @@ import { NumberList } from "../../bytes/growing.js";
 import { truesOf } from "../../expression/kernels/logic.js";
 import type { ValueType } from "../../expression/values/types.js";
 import type { MemoryShare } from "../../memory.js";
-import { columnsFrom, compute } from "../columns/computedColumns.js";
+import { type Computation, columnsFrom, compute } from "../columns/computedColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
+import type { PickedRows } from "../filter/pickedRows.js";
 import type { MakeSpillFile } from "../order/sortedRuns.js";
 import type { BatchRows } from "../scan/scan.js";
 import { type Accumulator, type GroupedRows, pickNumbers } from "./accumulator.js";
@@ -47,7 +48,7 @@ export interface AggregationOptions {
  * @param rows as the plan's projection reads them
  */
 export async function* aggregatedRows(
-  rows: AsyncIterable<BatchRows>,
+  rows: AsyncIterable<BatchRows & Partial<PickedRows>>,
   plan: AggregatePlan,
   numbers: RowNumbers,
   options: AggregationOptions,
@@ -62,26 +63,64 @@ export async function* aggregatedRows(
   }
 }
 
-/** Yields the columns that an aggregation reads: the keys, and each call's operand and filter, if any. */
+/** Columns that an aggregation reads: the keys, and each call's operand and filter, if any. */
+interface OperandRows extends BatchRows {
+  /** Some rows of the operands that are whole; null or absent for all. Other columns have only these rows. */
+  readonly rows?: Uint32Array | null;
+}
+
 async function* operandRows(
-  rows: AsyncIterable<BatchRows>,
+  batches: AsyncIterable<BatchRows & Partial<PickedRows>>,
   { keys, calls }: AggregatePlan,
   numbers: RowNumbers,
   signal: AbortSignal | undefined,
-): AsyncGenerator<BatchRows> {
-  const operands = calls.flatMap(({ operand, filter }) => [operand, filter]).filter((each) => each !== null);
-  for await (const { columns, rowCount } of rows) {
+): AsyncGenerator<OperandRows> {
+  for await (const { columns, rowCount, rows = null } of batches) {
     signal?.throwIfAborted();
+    const some = new TakenColumns(columns, rows);
+    const make = async (computation: Computation): Promise<Column> => {
+      if (computation.expression.column === null)
+        return compute(computation, numbers, some.of(computation), rowCount, signal);
+      return (await columnsFrom(computation.inputs, numbers, some.of(computation)))[0];
+    };
     const made: Column[] = [];
-    for (const [index, each] of [...keys, ...operands].entries()) {
-      const isColumn = each.expression.column !== null;
-      const [column] = isColumn
-        ? await columnsFrom(each.inputs, numbers, columns)
-        : [await compute(each, numbers, columns, rowCount, signal)];
-      // Keys look up each value of a dictionary once; functions read plain values.
-      made.push(index < keys.length ? column : plainColumn(column));
+    // Keys look up each value of a dictionary once; functions read plain values.
+    for (const key of keys) made.push(await make(key));
+    for (const { operand, filter } of calls) {
+      if (operand !== null && isWhole(operand)) {
+        made.push(plainColumn((await columnsFrom(operand.inputs, numbers, columns))[0]));
+      } else if (operand !== null) made.push(plainColumn(await make(operand)));
+      if (filter !== null) made.push(plainColumn(await make(filter)));
     }
-    yield { columns: made, rowCount };
+    yield { columns: made, rowCount, rows };
+  }
+}
+
+/** True if the operand is a stored column, which is not taken apart. */
+const isWhole = ({ expression, inputs }: Computation): boolean =>
+  expression.column !== null && inputs[0].kind === "stored";
+
+/** Takes some rows of columns, of each column once. */
+class TakenColumns {
+  readonly #columns: readonly Column[];
+  readonly #rows: Uint32Array | null;
+  readonly #taken: Column[];
+
+  constructor(columns: readonly Column[], rows: Uint32Array | null) {
+    this.#columns = columns;
+    this.#rows = rows;
+    this.#taken = new Array(columns.length);
+  }
+
+  /** Returns the columns, of which those that an expression needs have only the rows. */
+  of({ inputs }: Computation): readonly Column[] {
+    const rows = this.#rows;
+    if (rows === null) return this.#columns;
+    for (const input of inputs) {
+      const index = input.kind === "stored" ? input.output : this.#columns.length - 1;
+      this.#taken[index] ??= takeColumn(this.#columns[index], rows);
+    }
+    return this.#taken;
   }
 }
 
@@ -99,7 +138,7 @@ class Aggregation {
   }
 
   /** Aggregates rows. @param depth number of partitions around these rows */
-  async *pass(rows: AsyncIterable<BatchRows>, depth: number): AsyncGenerator<BatchRows> {
+  async *pass(rows: AsyncIterable<OperandRows>, depth: number): AsyncGenerator<BatchRows> {
     const { signal } = this.#options;
     const types = this.#plan.keys.map(({ expression }) => expression.type);
     const overflow = new Overflow(types, depth, this.#spillOptions);
@@ -122,7 +161,7 @@ class Aggregation {
   }
 
   async *#inMemory(
-    rows: AsyncIterable<BatchRows>,
+    rows: AsyncIterable<OperandRows>,
     types: readonly ValueType[],
     depth: number,
     overflow: Overflow,
@@ -143,7 +182,9 @@ class Aggregation {
                 groups.groupsOf(batch.columns.slice(0, types.length), batch.rowCount, isFull),
                 signal,
               );
-        const kept = isFull ? await withoutMissing(batch, numbers, overflow) : { ...batch, groups: numbers };
+        const kept = isFull
+          ? await withoutMissing(this.#taken(batch), numbers, overflow)
+          : { ...batch, groups: numbers };
         await this.#add(accumulators, kept, types.length, groupCount());
         const byteLength = accumulators.reduce((sum, each) => sum + each.byteLength, groups?.byteLength ?? 0);
         memory?.note(GROUPS, byteLength);
@@ -170,6 +211,22 @@ class Aggregation {
     return isDistinct ? new DistinctRows(accumulator, type, this.#spillOptions, isOne) : accumulator;
   }
 
+  /** Takes the rows of the operands that are whole. */
+  #taken({ columns, rowCount, rows = null }: OperandRows): BatchRows {
+    if (rows === null) return { columns, rowCount };
+    const { keys, calls } = this.#plan;
+    const areWhole = calls.flatMap(({ operand, filter }) => [
+      ...(operand === null ? [] : [isWhole(operand)]),
+      ...(filter === null ? [] : [false]),
+    ]);
+    return {
+      columns: columns.map((column, index) =>
+        areWhole[index - keys.length] ? takeColumn(column, rows) : column,
+      ),
+      rowCount,
+    };
+  }
+
   #zerosFor(rowCount: number): Uint32Array {
     if (this.#zeros.length < rowCount) this.#zeros = new Uint32Array(rowCount);
     return this.#zeros.subarray(0, rowCount);
@@ -178,7 +235,7 @@ class Aggregation {
   /** Adds the rows of a batch to the states of their groups. */
   async #add(
     accumulators: readonly Accumulator[],
-    { columns, rowCount, groups }: GroupedBatch,
+    { columns, rowCount, groups, rows = null }: GroupedBatch,
     keyCount: number,
     groupCount: number,
   ): Promise<void> {
@@ -187,10 +244,11 @@ class Aggregation {
     let next = keyCount;
     for (const [index, { operand, filter }] of this.#plan.calls.entries()) {
       const values = operand === null ? null : columns[next++];
-      const rows = filter === null ? null : rowsWhere(columns[next++], rowCount);
+      const positions = filter === null ? null : rowsWhere(columns[next++], rowCount);
       const accumulator = accumulators[index];
       await runAsync(accumulator.reserve(groupCount), signal);
-      await runAsync(addRows(accumulator, values, { groups, rowCount, isOne }, rows), signal);
+      const grouped = { groups, rowCount, isOne, rows: operand !== null && isWhole(operand) ? rows : null };
+      await runAsync(addRows(accumulator, values, grouped, positions), signal);
       await yieldToEventLoop();
     }
   }
@@ -200,17 +258,24 @@ class Aggregation {
 function addRows(
   accumulator: Accumulator,
   values: Column | null,
-  { groups, rowCount, isOne }: Omit<GroupedRows, "rows">,
-  rows: Uint32Array | null,
+  { groups, rowCount, isOne = false, rows = null }: GroupedRows,
+  positions: Uint32Array | null,
 ): Steps<void> {
-  if (rows === null) return accumulator.add(values, { groups, rowCount, isOne });
-  const some = { groups: isOne ? groups : pickNumbers(groups, rows), rowCount: rows.length, isOne };
-  if (values === null || accumulator.takesSomeRows === true)
-    return accumulator.add(values, { ...some, rows });
-  return accumulator.add(takeColumn(values, rows), some);
+  const some =
+    positions === null
+      ? { groups, rowCount, isOne, rows }
+      : {
+          groups: isOne ? groups : pickNumbers(groups, positions),
+          rowCount: positions.length,
+          isOne,
+          rows: rows === null ? positions : pickNumbers(rows, positions),
+        };
+  if (values === null || some.rows === null || accumulator.takesSomeRows === true)
+    return accumulator.add(values, some);
+  return accumulator.add(takeColumn(values, some.rows), { ...some, rows: null });
 }
 
-interface GroupedBatch extends BatchRows {
+interface GroupedBatch extends OperandRows {
   readonly groups: Uint32Array;
 }
 

@@ -31,7 +31,7 @@ import { type FilterRequest, type SelectedBatch, selectedBatches } from "./filte
 /** Maximum rows of a batch of all rows of a fragment. */
 const DENSE_ROWS = 65_536;
 /** Fraction of selected rows from which on all rows are read. */
-const DENSE_PART = 1 / 8;
+export const DENSE_PART = 1 / 8;
 /**
  * Maximum bytes of kept values of the filter's columns per fragment; above it, these columns are read again.
  */
@@ -115,7 +115,7 @@ export const readChosenRows = (source: FragmentSource, request: ReadRequest, sel
 /** For each output of a plan, the output of the filter's plan with the same values, if there is one. */
 type SharedOutputs = readonly (number | undefined)[];
 
-function sharedOutputs(wanted: RowsPlan, filterPlan: RowsPlan): SharedOutputs {
+export function sharedOutputs(wanted: RowsPlan, filterPlan: RowsPlan): SharedOutputs {
   if (wanted.hasBlobs) return wanted.outputs.map(() => undefined);
   // Leaves and depth identify an output: a struct and its only member have the same leaves.
   const keyOf = ({ outputs, leaves }: RowsPlan, output: number) =>
