@@ -58,10 +58,11 @@ export class BoundExpression {
 
   /**
    * Computes the value of each row.
+   * @param target memory that floats may take; the result then uses it. Default: new memory
    * @throws InvalidInputError if a row has none: a division by zero, a cast of a text that is not a number
    */
-  evaluate(columns: readonly Column[], rowCount: number): Steps<Column> {
-    return evaluate(this.#node, { columns, rowCount });
+  evaluate(columns: readonly Column[], rowCount: number, target?: Float64Array): Steps<Column> {
+    return evaluate(this.#node, { columns, rowCount }, target);
   }
 
   /**

@@ -4,6 +4,7 @@ import type { DecimalType, FloatType, IntegerType, TimestampType, TimeUnit } fro
 import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";
+import { floatTrait } from "../evaluate/floatBlocks.js";
 import {
   arithmetic,
   concatenation,
@@ -84,8 +85,17 @@ export function* computed(
   const type = computedType(left.type, right.type, common);
   if (type.kind === "float" && isShift) throw noArithmetic(nodes, node, left, right);
   const operands = yield* nodes.castAll([left, right], type, node);
-  return yield* nodes.call(node, operands, type, arithmetic(operator, type));
+  const kernel = arithmetic(operator, type);
+  return yield* nodes.call(node, operands, type, kernel, true, floatTraits(operator, type, operands));
 }
+
+/** Returns the trait of operators that are computed in blocks. */
+const floatTraits = (operator: NumberOperator, type: ValueType, operands: readonly Bound[]) =>
+  type.kind === "float" &&
+  type.bits === 64 &&
+  (operator === "+" || operator === "-" || operator === "*" || operator === "/")
+    ? floatTrait(operator, operands)
+    : {};
 
 /** Returns the type of the result. Floats of 16 and 32 bits keep their type, also beside decimals. */
 function computedType(left: NumericType, right: NumericType, common: NumericType): IntegerType | FloatType {

@@ -7,11 +7,12 @@ import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type Bound, type BoundCall, constantOf, isNull, nullOf } from "../evaluate/bound.js";
 import { evaluate } from "../evaluate/evaluate.js";
+import { floatTrait } from "../evaluate/floatBlocks.js";
 import { castKernel, parseDecimal } from "../kernels/casts.js";
 import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type { ValueKernel } from "../values/operands.js";
 import { oneOf, type Scalar, scalarOf } from "../values/scalars.js";
-import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
+import { areSame, BOOL, FLOAT64, typeName, type ValueType } from "../values/types.js";
 import { scalarConstant } from "./constants.js";
 
 /** Offset of a node in the text. */
@@ -34,7 +35,7 @@ export class BoundNodes {
     type: ValueType,
     kernel: ValueKernel,
     isStrict = true,
-    traits: Pick<BoundCall, "isVolatile" | "nullKernel" | "takesFirst"> = {},
+    traits: Pick<BoundCall, "isVolatile" | "nullKernel" | "takesFirst" | "floats"> = {},
   ): Steps<Bound> {
     if (isStrict && operands.some(isNull)) return nullOf(type);
     const call: BoundCall = { kind: "call", type, operands, kernel, isStrict, ...traits };
@@ -69,7 +70,8 @@ export class BoundNodes {
     if (kernel === null) {
       throw this.invalid(node, `${typeName(operand.type)} cannot be cast to ${typeName(type)}`);
     }
-    return yield* this.call(node, [operand], type, kernel);
+    const traits = areSame(type, FLOAT64) ? floatTrait("cast", [operand]) : {};
+    return yield* this.call(node, [operand], type, kernel, true, traits);
   }
 
   *castAll(operands: readonly Bound[], type: ValueType, node: Place): Steps<Bound[]> {

@@ -26,6 +26,9 @@ export interface ColumnReference {
   readonly isTop: boolean;
 }
 
+/** Operator of float arithmetic, or the cast of a column of numbers to floats of 64 bits. */
+export type FloatOperator = "+" | "-" | "*" | "/" | "cast";
+
 export interface BoundCall {
   readonly kind: "call";
   readonly type: ValueType;
@@ -36,6 +39,8 @@ export interface BoundCall {
   readonly isVolatile?: boolean;
   /** True if the call returns its first operand that is not null, and computes the others only if needed. */
   readonly takesFirst?: boolean;
+  /** Operator of floats of 64 bits, if all operands are constants, columns or such calls. */
+  readonly floats?: FloatOperator;
   /** A quicker kernel, null in the same rows. As a condition, the call is true in the other rows. */
   readonly nullKernel?: ValueKernel;
   /** The condition of a boolean call, if it says something about a column. */

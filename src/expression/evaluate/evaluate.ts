@@ -20,6 +20,7 @@ import { bytesBeforeValue, estimatedBytes, takeBounded } from "../values/bounded
 import { bitsColumn, bitsOf, madeBy, type Operand } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
+import { floatsOf } from "./floatBlocks.js";
 
 const STEP_OPERANDS = 64;
 const STEP_BRANCHES = 16;
@@ -33,7 +34,12 @@ export interface Inputs {
   readonly rowCount: number;
 }
 
-export function* evaluate(node: Bound, inputs: Inputs): Steps<Column> {
+/** @param target memory that the result takes, if it is computed by `floatBlocks`. Default: new memory */
+export function* evaluate(node: Bound, inputs: Inputs, target?: Float64Array): Steps<Column> {
+  if (node.kind === "call" && node.floats !== undefined && target !== undefined) {
+    const floats = yield* floatsOf(node, inputs, target);
+    if (floats !== null) return floats;
+  }
   const parts: Column[] = [];
   for (const part of partsOf(inputs)) parts.push(yield* evaluatePart(node, part));
   return parts.length === 1 ? parts[0] : yield* concatInSteps(parts.map(plainColumn));
@@ -107,6 +113,10 @@ function* run(node: Bound, inputs: Inputs): Steps<Operand> {
     case "column":
       return leaf(node, inputs);
     case "call": {
+      if (node.floats !== undefined) {
+        const floats = yield* floatsOf(node, inputs);
+        if (floats !== null) return { column: floats, step: 1 };
+      }
       if (node.takesFirst === true && node.operands.slice(1).some(isComputed)) {
         return yield* call(node, yield* neededOperands(node, inputs), inputs.rowCount);
       }

@@ -75,12 +75,16 @@ async function* operandRows(
   numbers: RowNumbers,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<OperandRows> {
+  /** Memory of the floats that each operand computes. A batch is used before the next one is made. */
+  const floats = new Map<Computation, Float64Array>();
   for await (const { columns, rowCount, rows = null } of batches) {
     signal?.throwIfAborted();
     const some = new TakenColumns(columns, rows);
     const make = async (computation: Computation): Promise<Column> => {
-      if (computation.expression.column === null)
-        return compute(computation, numbers, some.of(computation), rowCount, signal);
+      if (computation.expression.column === null) {
+        const target = isFloat64(computation) ? targetOf(floats, computation, rowCount) : undefined;
+        return compute(computation, numbers, some.of(computation), rowCount, signal, target);
+      }
       return (await columnsFrom(computation.inputs, numbers, some.of(computation)))[0];
     };
     const made: Column[] = [];
@@ -94,6 +98,21 @@ async function* operandRows(
     }
     yield { columns: made, rowCount, rows };
   }
+}
+
+const isFloat64 = ({ expression: { type } }: Computation): boolean =>
+  type.kind === "float" && type.bits === 64;
+
+function targetOf(
+  floats: Map<Computation, Float64Array>,
+  computation: Computation,
+  rowCount: number,
+): Float64Array {
+  const target = floats.get(computation);
+  if (target !== undefined && target.length >= rowCount) return target;
+  const larger = new Float64Array(rowCount);
+  floats.set(computation, larger);
+  return larger;
 }
 
 /** True if the operand is a stored column, which is not taken apart. */

@@ -40,16 +40,20 @@ export async function columnsFrom(
   return made;
 }
 
-/** Computes a column of some rows. */
+/**
+ * Computes a column of some rows.
+ * @param target memory that floats may take. Default: new memory
+ */
 export async function compute(
   { expression, inputs }: Computation,
   numbers: RowNumbers,
   columns: readonly Column[],
   rowCount: number,
   signal: AbortSignal | undefined,
+  target?: Float64Array,
 ): Promise<Column> {
   const inputColumns = await columnsFrom(inputs, numbers, columns);
-  return withoutDictionaries(await runAsync(expression.evaluate(inputColumns, rowCount), signal));
+  return withoutDictionaries(await runAsync(expression.evaluate(inputColumns, rowCount, target), signal));
 }
 
 /**
