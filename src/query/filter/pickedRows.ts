@@ -79,7 +79,7 @@ function joinedPlans(
   return { plan: { ...wanted, leaves, outputs, withAddresses: true }, ofFilter };
 }
 
-/** Returns true if the first rows of some fragments say that the filter selects many rows, without an index. */
+/** Returns true if the first rows of some fragments show that the filter selects many, without an index. */
 async function selectsMany(source: FragmentSource, request: RowsRequest): Promise<boolean> {
   const { filter, fragments, projection } = request;
   if (fragments.length === 0 || projection.hasBlobs || filter.projection.hasBlobs) return false;
