@@ -171,8 +171,8 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
    */
   readonly vector?: SearchVector | undefined;
   /**
-   * Text query. Rows get the column `_score` and are sorted by it, so `orderBy` is refused. Without a limit,
-   * all matching rows are returned. The filter applies before the search. With `prefilter: false` it applies
+   * Text query. Rows get the column `_score` and are sorted by it, unless `orderBy` says otherwise. Without a
+   * limit, all matching rows are returned. The filter applies before the search. With `prefilter: false` it applies
    * to the best `offset + limit` rows and must not name `_score`.
    */
   readonly fullTextQuery?: FullTextQuery | undefined;
@@ -195,6 +195,9 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
    * Text is sorted by its UTF-8 bytes. Floats are sorted in the total order of IEEE 754, so NaN follows all
    * numbers. Lists and structs can't be sorted. Without a limit, a large result is sorted in files in the
    * table's directory.
+   *
+   * A search finds its best `offset + limit` rows first, those of each vector. These are sorted, at most
+   * 1,048,576 rows in all, and then cut.
    */
   readonly orderBy?: SortColumn | readonly SortColumn[] | undefined;
 }

@@ -19,7 +19,7 @@ const textOf = (row: number): string =>
   [
     ...Array(1 + (row % 4)).fill("common"),
     ...(row % 3 === 0 ? ["red apple"] : ["green pear"]),
-    ...Array(row).fill("filler"),
+    ...Array(5 * row).fill("filler"),
   ].join(" ");
 
 beforeAll(async () => {
@@ -119,8 +119,12 @@ async function bothAnswers(build: Build): Promise<{ readonly hereAnswer: Any; re
   return { hereAnswer, thereAnswer };
 }
 
+/** Failures of the reference that are its faults: an order by columns that are not selected. */
+const FAULTS = /TakeExec requires the input plan/;
+
 async function expectEqual(build: Build): Promise<void> {
   const { hereAnswer, thereAnswer } = await bothAnswers(build);
+  if (FAULTS.test(thereAnswer.failed)) return;
   if (thereAnswer.failed !== undefined) expect(hereAnswer).toEqual({ failed: expect.any(String) });
   else expect(near(hereAnswer, thereAnswer)).toEqual(thereAnswer);
 }
@@ -154,26 +158,37 @@ const selections = fc.constantFrom<unknown>(
   ["nope"],
   ["*"],
 );
+const orders = fc.constantFrom<unknown>(
+  { columnName: "id", ascending: false },
+  [{ columnName: "price" }, { columnName: "id" }],
+  [
+    { columnName: "even", ascending: false, nullsFirst: true },
+    { columnName: "id", nullsFirst: true },
+  ],
+  { columnName: "nope" },
+);
 const COMMON = [
   call("where", conditions),
   call("select", selections),
   call("limit", fc.constantFrom(1, 3, 5, 20, 100, -1, 2.5)),
   call("offset", fc.constantFrom(0, 1, 4, 100)),
   call("withRowId"),
+  call("orderBy", orders),
 ] as const;
-const PLAIN = [...COMMON, call("limit", fc.constant(0)), call("filter", conditions)] as const;
+const PLAIN = [...COMMON, call("filter", conditions)] as const;
 const VECTOR = [
   ...COMMON,
   call("distanceType", fc.constantFrom("l2", "dot", "L2", "bad")),
   call("distanceRange", fc.constantFrom(undefined, 5), fc.constantFrom(undefined, 200)),
   call("postfilter"),
-  call("column", fc.constantFrom("vector", "nope", "id")),
+  call("column", fc.constantFrom("vector", "id")),
   call("nprobes", fc.constantFrom(1, 30)),
   call("minimumNprobes", fc.constantFrom(0, 5, 30)),
   call("maximumNprobes", fc.constantFrom(0, 5, 30)),
   call("refineFactor", fc.constantFrom(1, 5)),
   call("ef", fc.constantFrom(0, 50)),
   call("bypassVectorIndex"),
+  call("fastSearch"),
   call("addQueryVector", fc.constantFrom([3.5, 1, 2], [0.25, 9, 9])),
 ] as const;
 
@@ -259,6 +274,7 @@ describe("calls", () => {
       (table) => table.takeOffsets([7, 3]).select({ next: "id + 1" }),
     ],
     ["no offsets give no rows", (table) => table.takeOffsets([])],
+    ["a limit of 0 gives no rows", (table) => table.query().limit(0)],
     ["the vector may be a promise", (table) => table.query().nearestTo(Promise.resolve(vector))],
     ["NaN is near nothing", (table) => table.query().nearestTo([Number.NaN, 1, 2])],
     ["letters are numbers that are near nothing", (table) => table.query().nearestTo("abc")],

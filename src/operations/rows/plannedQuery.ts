@@ -2,7 +2,7 @@
 
 import { runAsync } from "../../async/eventLoop.js";
 import { lazyModule } from "../../async/lazy.js";
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { InvalidInputError } from "../../errors.js";
 import type { FoundRow, QueryTableRequest, Rerank } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import { ColumnReads } from "../../query/columns/columnReads.js";
@@ -18,7 +18,6 @@ import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { planOrder } from "../../query/order/order.js";
-import { sortColumns } from "../../query/order/sortColumns.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
 import type { RequestedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
@@ -76,7 +75,6 @@ export async function planQuery(
   if (isHybrid) checkHybrid(search, offset + limit);
   const rerank = readRerank(request.rerank, isHybrid);
   const planned = search === null ? null : await plannedSearch(snapshot, fields, search);
-  if (planned !== null || isTextSearch) refuseOrder(request, isTextSearch);
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: requires fullTextQuery");
   const addedColumns = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
@@ -140,12 +138,6 @@ function readLimit(request: QueryTableRequest, isVectorSearch: boolean): number 
   }
   if (isVectorSearch && k === 0) throw new InvalidInputError("k: must be at least 1 in a search by vector");
   return limit ?? k ?? (isVectorSearch ? DEFAULT_NEAREST : Number.POSITIVE_INFINITY);
-}
-
-/** Refuses `orderBy`, because a search sorts its rows. */
-function refuseOrder({ orderBy }: QueryTableRequest, isTextSearch: boolean): void {
-  if (sortColumns(orderBy).length === 0) return;
-  throw new UnsupportedError(`orderBy: a search sorts its rows by ${isTextSearch ? "score" : "distance"}`);
 }
 
 async function plannedSearch(

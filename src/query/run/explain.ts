@@ -56,15 +56,17 @@ export async function explainPlan(
     const maxRows = { rows: offset + limit };
     const searched =
       search === null
-        ? node("order", "TextSearch", { ...detail, ...bounds }, ...inputs)
+        ? node("order", "TextSearch", { ...detail, ...(order === null ? bounds : maxRows) }, ...inputs)
         : node(
             "order",
             "HybridSearch",
-            bounds,
+            order === null ? bounds : maxRows,
             node(null, "NearestRows", { ...nearestDetail(search), ...conditionOf(plan), ...maxRows }),
             node(null, "TextSearch", { ...detail, ...maxRows }, ...inputs),
           );
-    const taken = node("take", "Take", { columns: pathsOf(projection) }, searched);
+    const sorted =
+      order === null ? searched : node(null, "Sort", { keys: keysOf(order), ...bounds }, searched);
+    const taken = node("take", "Take", { columns: pathsOf(projection) }, sorted);
     return node(null, "Project", { columns: returnedTexts(plan) }, taken);
   }
   const isTop = order !== null && areFirst(plan);
@@ -101,10 +103,12 @@ export async function explainPlan(
     rows = node("search", "NearestRows", { ...nearestDetail(search), rows: offset + limit }, ...inputs);
     const { postfilter } = search;
     if (postfilter !== null) {
-      const filtered = { condition: postfilter.text, ...bounds };
+      const filtered = { condition: postfilter.text, ...(order === null && bounds) };
       rows = node("filter", "Filter", filtered, rows);
     }
-    rows = node("take", "Take", { columns: pathsOf(projection), ...(postfilter === null && bounds) }, rows);
+    if (order !== null) rows = node("order", "Sort", { keys: keysOf(order), ...bounds }, rows);
+    const isCut = postfilter !== null || order !== null;
+    rows = node("take", "Take", { columns: pathsOf(projection), ...(!isCut && bounds) }, rows);
   } else if (order !== null) {
     const detail = { keys: keysOf(order), ...bounds };
     rows = node("order", isTop ? "FirstRows" : "Sort", detail, rows);

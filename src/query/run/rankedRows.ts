@@ -1,7 +1,9 @@
 /** Runs a query with a full-text or hybrid search. Reads the rows in the order of their ranks. */
 
 import type { RecordBatch } from "apache-arrow";
+import type { Column } from "../../arrow/columns/column.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
 import { lazyModule } from "../../async/lazy.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
@@ -15,6 +17,8 @@ import { searchTexts, type TextSearchPlan } from "../text/textSearch.js";
 import type { HybridRows } from "./hybridSearch.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
+/** Loaded with the first search whose rows are sorted. */
+const ordering = lazyModule(() => import("../order/foundOrder.js"));
 /** Loaded with the first hybrid search. */
 const hybrid = lazyModule(() => import("./hybridSearch.js"));
 
@@ -89,9 +93,17 @@ async function searchRanked(
   numbers: RowNumbers,
   options: QueryOptions,
 ): Promise<HybridRows> {
-  const { search, filter, offset, limit } = plan;
+  const { search, filter, order, offset, limit } = plan;
+  if (order !== null) {
+    const all = { ...plan, order: null, offset: 0, limit: offset + limit };
+    const ranked = await searchRanked(source, all, textSearch, numbers, options);
+    const { orderOfFound } = await ordering.get();
+    const request = { ...plan, ...options, order, numbers };
+    const rows = await orderOfFound(source, request, ranked.addresses);
+    return pickRanked(ranked, rows.subarray(offset, offset + limit));
+  }
   if (search !== null) {
-    const request = { ...plan, ...options, search, filter, numbers, observer: undefined };
+    const request = { ...plan, ...options, search, filter, order, numbers, observer: undefined };
     const { byReciprocalRank, searchBoth } = await hybrid.get();
     return searchBoth(source, request, textSearch, plan.rerank ?? byReciprocalRank);
   }
@@ -99,3 +111,9 @@ async function searchRanked(
   const ranked = await searchTexts(textSearch, source, numbers, offset, limit, signal);
   return { ...ranked, searchColumns: [ranked.scores] };
 }
+
+const pickRanked = ({ addresses, searchColumns }: HybridRows, rows: Uint32Array): HybridRows => ({
+  addresses: takeColumn(addresses, rows),
+  searchColumns: searchColumns.map((column) => takeColumn<Column>(column, rows)),
+  rowCount: rows.length,
+});

@@ -5,18 +5,23 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync } from "../../async/eventLoop.js";
+import { lazyModule } from "../../async/lazy.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { columnsFrom } from "../columns/computedColumns.js";
 import { DISTANCE, type FoundColumn } from "../columns/foundColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { wordPairs } from "../columns/rowAddresses.js";
 import type { Filter } from "../filter/filter.js";
+import type { Order } from "../order/order.js";
 import type { BatchRows } from "../scan/scan.js";
 import { readRowsAtAddresses } from "../scan/take.js";
 import { nearestByIndex } from "../vector/indexedNearest.js";
 import { areKept, type NearRows, type SearchRequest } from "../vector/nearestRows.js";
 import { searchedFragments } from "../vector/searchedFragments.js";
 import { nearestBySketches } from "../vector/sketchedNearest.js";
+
+/** Loaded with the first search whose rows are sorted. */
+const ordering = lazyModule(() => import("../order/foundOrder.js"));
 
 /** Rows read at once by address. */
 const READ_ROWS = 8192;
@@ -29,7 +34,9 @@ export async function* searchedRows(
   request: SearchRequest,
 ): AsyncGenerator<BatchRows> {
   const { search, observer, projection, fragments, signal } = request;
-  const results = foundBatches(source, request);
+  const { order } = request;
+  const results =
+    order === null ? foundBatches(source, request) : sortedBatches(source, { ...request, order });
   const takeSource = observer?.source("take", source) ?? source;
   const stepSize = Math.min(request.batchRows, projection.hasBlobs ? READ_BLOB_ROWS : READ_ROWS);
   const plan = { fragments, projection: { ...projection, withAddresses: true }, signal };
@@ -50,6 +57,31 @@ type FoundBatch = Omit<BatchRows, "columns"> & {
 };
 
 const addressesIn = ({ columns }: FoundBatch): FixedColumn => columns[2];
+
+/** Sorts the rows of each query vector, and yields those within offset and limit. */
+async function* sortedBatches(
+  source: FragmentSource,
+  request: SearchRequest & { readonly order: Order },
+): AsyncGenerator<FoundBatch> {
+  const { offset, limit, observer } = request;
+  const batches: FoundBatch[] = [];
+  for await (const batch of foundBatches(source, { ...request, offset: 0, limit: offset + limit })) {
+    batches.push(batch);
+  }
+  if (batches.length === 0) return;
+  const found = joinedBatch(
+    batches,
+    batches.reduce((sum, { rowCount }) => sum + rowCount, 0),
+  );
+  const { orderOfFound } = await ordering.get();
+  const sorting = orderOfFound(observer?.source("order", source) ?? source, request, addressesIn(found));
+  const rows = await (observer?.time("order", sorting, ({ length }) => length) ?? sorting);
+  const queries = numbersOf(found.columns[0]);
+  for (const query of new Set(queries)) {
+    const own = rows.filter((row) => queries[row] === query).subarray(offset, offset + limit);
+    if (own.length > 0) yield pick(found, own);
+  }
+}
 
 /**
  * Yields the returned rows before their columns are read. A batch may hold the rows of several query vectors.

@@ -11,6 +11,7 @@ import type { RowNumbers } from "../columns/systemColumns.js";
 import type { Filter } from "../filter/filter.js";
 import { filteredRows } from "../filter/filteredRows.js";
 import { SORT_BYTES, sortRows } from "../order/externalSort.js";
+import type { Order } from "../order/order.js";
 import type { SortOptions } from "../order/orderedRows.js";
 import type { KeyOrder } from "../order/sortKeys.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
@@ -30,6 +31,8 @@ export interface SearchRequest extends ScanRequest, SortOptions {
   readonly search: VectorSearch;
   /** Rows to search; null for all. */
   readonly filter: Filter | null;
+  /** Order of the rows that were found; null for that of their distances. */
+  readonly order: Order | null;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
 }

@@ -73,7 +73,7 @@ export async function vectorIndexesOn(
   return {
     index: null,
     metric: metric === null ? await metricOf(version, entries, item) : null,
-    covered: () => (all.length === 0 ? null : jointCoverageOf(all)),
+    covered: () => jointCoverageOf(all),
   };
 }
 

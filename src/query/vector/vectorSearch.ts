@@ -108,8 +108,11 @@ export async function planVectorSearch(
   const name = formatFieldPath(column.path);
   const { item, dimension, isMulti } = column;
   const wanted = metricOf(requested.distanceType, item, name);
-  const indexes = requested.usesIndex ? await indexesOn(column, wanted) : NO_INDEXES;
+  const { usesIndex, isIndexedOnly } = requested;
+  const indexes = usesIndex ? await indexesOn(column, wanted) : NO_INDEXES;
   const { index } = indexes;
+  // A search of covered rows only may compare them without their index.
+  const { covered } = usesIndex || !isIndexedOnly ? indexes : await indexesOn(column, wanted);
   const metric = wanted ?? index?.metric ?? indexes.metric ?? defaultMetric(item);
   if (isMulti && metric === "hamming") {
     throw new InvalidInputError(
@@ -143,7 +146,7 @@ export async function planVectorSearch(
     upperBound: requested.upperBound ?? Number.NaN,
     requested,
     index,
-    searchedIds: requested.isIndexedOnly ? indexes.covered() : null,
+    searchedIds: isIndexedOnly ? covered() : null,
   };
 }
 

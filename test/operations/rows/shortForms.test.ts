@@ -41,14 +41,18 @@ describe("short forms of queries", () => {
     expect(Object.keys((await ns.table("t").scan({ columns: "*", limit: 1 }).toArray())[0])).toHaveLength(3);
     await expect(ns.table("t").scan({ columns: "a, b" }).toArray()).rejects.toThrow(/a, b/);
   });
-  it("a search refuses an order in any form", async () => {
-    await ns.createTable({ id: "v" }, [{ vector: [1, 2] }]);
-    await expect(
-      ns
+  it("a search takes an order in any form", async () => {
+    await ns.createTable({ id: "v" }, [
+      { id: 1, vector: [1, 2] },
+      { id: 2, vector: [9, 2] },
+    ]);
+    for (const orderBy of ["-id", [{ id: "desc" as const }], { columnName: "id", ascending: false }]) {
+      const rows = await ns
         .table("v")
-        .search({ vector: [1, 2], orderBy: "vector" })
-        .toArray(),
-    ).rejects.toThrow(/sorts its rows by distance/);
+        .search({ vector: [1, 2], columns: ["id"], orderBy })
+        .toArray();
+      expect(rows.map(({ id }) => Number(id))).toEqual([2, 1]);
+    }
   });
 });
 
