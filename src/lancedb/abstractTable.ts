@@ -9,12 +9,12 @@ import type { LsmStats } from "./lsm.js";
 import type { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
 import { BranchContents } from "./native.js";
-import type { IntoVector, MultiVector } from "./queries/numbers.js";
 import type { AutoQuery, FullTextQuery, Query, TakeQuery, VectorQuery } from "./query.js";
 import type { Data, IntoSql } from "./tableInput.js";
 import type { TableState } from "./tableState.js";
 import type * as types from "./tableTypes.js";
 import type { Tags } from "./tags.js";
+import type { IntoVector, MultiVector } from "./vectors.js";
 
 /** Updates by column, as an object or a map. */
 type ByColumn<Value> = Map<string, Value> | Record<string, Value>;

@@ -9,6 +9,16 @@ import * as embedding from "./embedding/index.js";
 import { BranchContents, Session, TagContents } from "./native.js";
 import * as rerankers from "./rerankers/index.js";
 
+export type {
+  Data,
+  FieldLike,
+  IntoVector,
+  MultiVector,
+  RecordBatchLike,
+  SchemaLike,
+  TableLike,
+} from "./arrow.js";
+export { MakeArrowTableOptions, makeArrowTable, VectorColumnOptions } from "./arrow.js";
 export * from "./blob.js";
 export * from "./connect.js";
 export * from "./connection.js";

@@ -1,11 +1,12 @@
 /** Queries and searches of tables that Tiltyard reads. */
 
 import { Table } from "./abstractTable.js";
-import { type IntoVector, type MultiVector, offsetsOf } from "./queries/numbers.js";
+import { offsetsOf } from "./queries/numbers.js";
 import { searchTable, searchVectors } from "./queries/tableSearch.js";
 import { type AutoQuery, type FullTextQuery, Query, TakeQuery, type VectorQuery } from "./query.js";
 import { rowIdsOf } from "./tableRequests.js";
 import type { TableState } from "./tableState.js";
+import type { IntoVector, MultiVector } from "./vectors.js";
 
 /** A table whose queries read through its state. */
 export abstract class QueriedTable extends Table {

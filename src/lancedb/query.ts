@@ -2,14 +2,7 @@
 
 import { failure } from "./failures.js";
 import { embeddedText } from "./queries/embeddedText.js";
-import {
-  countOf,
-  type IntoVector,
-  isPromise,
-  textOf,
-  type VectorNumbers,
-  vectorNumbers,
-} from "./queries/numbers.js";
+import { countOf, isPromise, textOf, type VectorNumbers, vectorNumbers } from "./queries/numbers.js";
 import {
   distanceTypeOf,
   newRowParts,
@@ -26,6 +19,7 @@ import { type NamedRows, runnableSearch, runnableTake } from "./queries/searchin
 import type { FullTextQuery } from "./queries/textQueries.js";
 import type { Reranker } from "./rerankers/index.js";
 import type { TableReader } from "./tableReader.js";
+import type { IntoVector } from "./vectors.js";
 
 export * from "./queries/queryBase.js";
 export * from "./queries/textQueries.js";

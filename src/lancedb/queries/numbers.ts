@@ -1,7 +1,9 @@
 /** Numbers of calls, read as LanceDB's binding reads them. */
 
+import { tagOf } from "../../bytes/anyRealm.js";
 import { shortly } from "../../optionMembers.js";
 import { failure } from "../failures.js";
+import type { IntoVector } from "../vectors.js";
 
 /** Largest count that LanceDB's binding passes on. */
 export const MAX_COUNT = 2 ** 32 - 1;
@@ -25,28 +27,14 @@ export function textOf(value: unknown, name: string): string {
   return value;
 }
 
-/** A query vector, which may be pending. */
-export type IntoVector =
-  | Float32Array
-  | Float64Array
-  | Uint8Array
-  | number[]
-  | Promise<Float32Array | Float64Array | Uint8Array | number[]>;
-
-/** Several query vectors. */
-export type MultiVector = IntoVector[];
-
-/** True for a list of vectors. */
-export const isMultiVector = (value: unknown): value is MultiVector =>
-  Array.isArray(value) && typeof value[0] === "object" && value[0] !== null;
-
 /** The numbers of a query vector. */
 export type VectorNumbers = Float32Array | Float64Array | Uint8Array;
 
 /** Copies the numbers of a vector. All but typed arrays of doubles and bytes become floats of 32 bits. */
 export function vectorNumbers(vector: Awaited<IntoVector>): VectorNumbers {
-  if (vector instanceof Float64Array) return Float64Array.from(vector);
-  if (vector instanceof Uint8Array) return Uint8Array.from(vector);
+  const kind = ArrayBuffer.isView(vector) ? tagOf(vector) : "";
+  if (kind === "Float64Array") return Float64Array.from(vector);
+  if (kind === "Uint8Array") return Uint8Array.from(vector);
   return Float32Array.from(vector);
 }
 

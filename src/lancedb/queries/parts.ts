@@ -1,15 +1,18 @@
 /** Parts of a query that its methods collect, and the request that the engine gets. */
 
 import { runAsync } from "../../async/eventLoop.js";
+import { sqlWithQuotedTexts } from "../../expression/build.js";
 import { parseInSteps } from "../../expression/parse/parse.js";
 import type { DistanceType } from "../../namespace/indexes.js";
 import type {
   ColumnSelection,
   OrderByColumn,
   QueryTableRequest,
+  RowCondition,
   VectorSearchOptions,
 } from "../../namespace/queries.js";
 import type { FullTextQuery as EngineTextQuery } from "../../namespace/textQueries.js";
+import { conditionOf } from "../conditions.js";
 import { failure } from "../failures.js";
 import type { Reranker } from "../rerankers/index.js";
 import { isPromise, type VectorNumbers } from "./numbers.js";
@@ -110,7 +113,7 @@ export async function requestOf(parts: SearchParts): Promise<SearchRequest> {
   const vectors = vector === null ? [] : await settledVectors(vector);
   return {
     ...selectionOf(parts),
-    ...(await conditionOf(parts.conditions)),
+    ...(await filterOf(parts.conditions)),
     ...limitOf(parts),
     ...(offset !== null && { offset }),
     ...(orderBy.length > 0 && { orderBy }),
@@ -140,11 +143,16 @@ export function selectionOf({ columns, withRowId }: RowParts): SearchRequest {
  * Joins conditions. Each is parsed on its own first: a parenthesis in one must not end another one.
  * @throws InvalidInputError
  */
-async function conditionOf(conditions: readonly string[]): Promise<{ readonly filter?: string }> {
+async function filterOf(conditions: readonly string[]): Promise<{ readonly filter?: RowCondition }> {
   if (conditions.length === 0) return {};
-  if (conditions.length === 1) return { filter: conditions[0] };
-  for (const condition of conditions) await runAsync(parseInSteps(condition, "filter"));
-  return { filter: conditions.map((condition) => `(${condition}\n)`).join(" AND ") };
+  const [first, ...others] = conditions.map(conditionOf);
+  if (others.length === 0) return { filter: first };
+  if (typeof first === "string" && others.every((condition) => typeof condition === "string")) {
+    for (const condition of conditions) await runAsync(parseInSteps(condition, "filter"));
+    return { filter: conditions.map((condition) => `(${condition}\n)`).join(" AND ") };
+  }
+  const [start, ...rest] = conditions.map((condition) => sqlWithQuotedTexts(condition, "filter"));
+  return { filter: start.and(...rest) };
 }
 
 function limitOf({ limit, text, vector }: SearchParts): SearchRequest {

@@ -2,11 +2,11 @@
 
 import { type Table as ArrowTable, type RecordBatch, type Schema, tableFromIPC } from "apache-arrow";
 import { isObject, shortly } from "../../optionMembers.js";
-import { failure } from "../failures.js";
+import { failure, inCall } from "../failures.js";
 import type { TableReader } from "../tableReader.js";
 import { countOf, textOf } from "./numbers.js";
 import { isPhrase, type RowParts, type SearchParts } from "./parts.js";
-import { failed, type RunnableQuery, TimeLimit } from "./running.js";
+import { type RunnableQuery, TimeLimit } from "./running.js";
 import { runnableSearch } from "./searching.js";
 import { type FullTextQuery, instanceOfFullTextQuery } from "./textQueries.js";
 
@@ -164,7 +164,7 @@ export abstract class QueryBase<Parts extends RowParts = RowParts> implements As
     try {
       return await explain(verbose);
     } catch (error) {
-      throw failed(EXPLAIN, reader.translate(error));
+      throw inCall(EXPLAIN, reader.translate(error));
     }
   }
 
@@ -182,7 +182,7 @@ export abstract class QueryBase<Parts extends RowParts = RowParts> implements As
     try {
       return await analyze();
     } catch (error) {
-      throw failed(ANALYZE, reader.translate(error));
+      throw inCall(ANALYZE, reader.translate(error));
     }
   }
 

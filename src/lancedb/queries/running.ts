@@ -3,7 +3,7 @@
 import type { RecordBatch } from "apache-arrow";
 import { clearTimeout, letProcessEnd, MAX_TIMER_MS, setTimeout } from "../../async/timers.js";
 import type { QueryResult } from "../../namespace/queries.js";
-import { failure } from "../failures.js";
+import { failure, inCall } from "../failures.js";
 import type { TableReader } from "../tableReader.js";
 import { countOf } from "./numbers.js";
 
@@ -56,13 +56,7 @@ export class TimeLimit {
    * @param step step that failed, as the sentence begins
    */
   failed(step: string, error: unknown): Error {
-    if (!this.#controller.signal.aborted) return failed(step, error);
+    if (!this.#controller.signal.aborted) return inCall(step, error);
     return failure(`${step}: Query timeout after ${this.#milliseconds} ms`, error);
   }
-}
-
-/** Returns an error whose sentence begins with the step that failed. */
-export function failed(step: string, error: unknown): Error {
-  const { message } = error instanceof Error ? error : new Error(String(error));
-  return failure(`${step}: ${message}`, error);
 }

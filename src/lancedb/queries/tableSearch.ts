@@ -3,8 +3,9 @@
 import { failure } from "../failures.js";
 import { AutoQuery, Query, type VectorQuery } from "../query.js";
 import type { TableReader } from "../tableReader.js";
+import type { IntoVector, MultiVector } from "../vectors.js";
 import { embeddedText } from "./embeddedText.js";
-import { type IntoVector, isMultiVector, type MultiVector, type VectorNumbers } from "./numbers.js";
+import type { VectorNumbers } from "./numbers.js";
 import { type FullTextQuery, instanceOfFullTextQuery } from "./textQueries.js";
 
 /** Returns the search of `Table.search`. */
@@ -26,12 +27,16 @@ export function searchTable(
 
 /** Returns the search of `Table.vectorSearch`. */
 export function searchVectors(reader: TableReader, vector: IntoVector | MultiVector): VectorQuery {
-  if (!isMultiVector(vector)) return new Query(reader).nearestTo(vector);
+  if (!areSeveral(vector)) return new Query(reader).nearestTo(vector);
   const [first, ...others] = vector;
   const query = new Query(reader).nearestTo(first);
   for (const each of others) query.addQueryVector(each);
   return query;
 }
+
+/** True for a list of vectors, which may be pending. */
+const areSeveral = (vector: IntoVector | MultiVector): vector is MultiVector =>
+  Array.isArray(vector) && typeof vector[0] === "object" && vector[0] !== null;
 
 async function embeddedNumbers(reader: TableReader, text: string): Promise<VectorNumbers> {
   const embedded = await embeddedText(await reader.schema(), text);
