@@ -172,8 +172,8 @@ export interface QueryTableRequest extends VersionRequest, Omit<VectorSearchOpti
   readonly vector?: SearchVector | undefined;
   /**
    * Text query. Rows get the column `_score` and are sorted by it, unless `orderBy` says otherwise. Without a
-   * limit, all matching rows are returned. The filter applies before the search. With `prefilter: false` it applies
-   * to the best `offset + limit` rows and must not name `_score`.
+   * limit, all matching rows are returned. The filter applies before the search. With `prefilter: false` it
+   * applies to the best `offset + limit` rows and must not name `_score`.
    */
   readonly fullTextQuery?: FullTextQuery | undefined;
   /** Words to search in all indexed text columns. Not allowed with `fullTextQuery`. */

@@ -69,17 +69,17 @@ async function* sortedBatches(
     batches.push(batch);
   }
   if (batches.length === 0) return;
-  const found = joinedBatch(
+  const all = joinedBatch(
     batches,
     batches.reduce((sum, { rowCount }) => sum + rowCount, 0),
   );
   const { orderOfFound } = await ordering.get();
-  const sorting = orderOfFound(observer?.source("order", source) ?? source, request, addressesIn(found));
+  const sorting = orderOfFound(observer?.source("order", source) ?? source, request, addressesIn(all));
   const rows = await (observer?.time("order", sorting, ({ length }) => length) ?? sorting);
-  const queries = numbersOf(found.columns[0]);
+  const queries = numbersOf(all.columns[0]);
   for (const query of new Set(queries)) {
-    const own = rows.filter((row) => queries[row] === query).subarray(offset, offset + limit);
-    if (own.length > 0) yield pick(found, own);
+    const kept = rows.filter((row) => queries[row] === query).subarray(offset, offset + limit);
+    if (kept.length > 0) yield pick(all, kept);
   }
 }
 
