@@ -13,12 +13,18 @@ import { isDate as isDateValue } from "../bytes/anyRealm.js";
 import { bytesOf } from "../bytes/view.js";
 import { coerceBlobValue, isBlobField } from "./blobField.js";
 import * as like from "./like.js";
+import { isAbsent } from "./schema.js";
 
 const DAY_MS = 86_400_000;
 const encoder = new TextEncoder();
 
-/** True if values of a type have to be converted before the encoder sees them: it takes text as base64. */
-export function isConverted({ type }: Field): boolean {
+/** True if the encoder must not see the values: it takes text as base64, and writes dates in another form. */
+export function mustLoosen(values: readonly unknown[], field: Field): boolean {
+  if (!like.isUtf8(field.type)) return isConverted(field);
+  return values.some((value) => typeof value === "object" && value !== null);
+}
+
+function isConverted({ type }: Field): boolean {
   const { typeId } = type;
   const isBytes = like.isBinary(type) || like.isLargeBinary(type) || like.isFixedSizeBinary(type);
   return isBytes || typeId === MAP || (type.children ?? []).some((child: Field) => isConverted(child));
@@ -53,7 +59,11 @@ const LARGE_LIST = 21;
 
 function struct(value: unknown, fields: readonly Field[]): unknown {
   if (typeof value !== "object" || value === null) return value;
-  const members = new Map(Object.keys(value).map((name) => [name, memberOf(value, name)]));
+  const members = new Map<string, unknown>();
+  for (const name of Object.keys(value)) {
+    const member = memberOf(value, name);
+    if (!isAbsent(member)) members.set(name, member);
+  }
   for (const field of fields) {
     const member = memberOf(value, field.name);
     if (member !== undefined) members.set(field.name, loosened(member, field));

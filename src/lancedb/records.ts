@@ -19,8 +19,11 @@ import { isRecord, memberOf } from "../arrow/objects/valueKinds.js";
 import type { Steps } from "../async/eventLoop.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { isStruct } from "./like.js";
-import { isConverted, loosened } from "./looseValues.js";
+import { loosened, mustLoosen } from "./looseValues.js";
 import { type InferenceOptions, inferSchemaInSteps, requireRow } from "./schema.js";
+
+/** Part of a batch of the engine that one step encodes: the event loop turns after each. */
+const BATCH_PART = 1 / 4;
 
 export type Records = Array<Record<string, unknown>>;
 
@@ -51,7 +54,7 @@ export function* tableOfRecords(data: Records, options: RecordOptions): Steps<Ta
   const schema = wanted === undefined ? new Schema(inferred.fields, options.metadata) : inferred;
   if (schema.fields.length === 0) return new Table(schema);
   const isOneBatch = options.isOneBatch === true || hasDictionary(schema.fields);
-  const batchRows = isOneBatch ? data.length : rowsOfObjectBatch(schema);
+  const batchRows = isOneBatch ? data.length : Math.ceil(rowsOfObjectBatch(schema) * BATCH_PART);
   const batches: RecordBatch[] = [];
   for (let row = 0; row < data.length; row += batchRows) {
     const rows = Array.from(data.slice(row, row + batchRows), (each, index) => requireRow(each, row + index));
@@ -59,7 +62,7 @@ export function* tableOfRecords(data: Records, options: RecordOptions): Steps<Ta
     for (const field of schema.fields) {
       const { name } = field;
       const values = rows.map((each) => memberOf(each, name));
-      if (isWhole && isStruct(field.type)) completeStructs(values, field);
+      if (isStruct(field.type)) completeStructs(values, field);
       yield;
       children.push(dataOf(values, field, { path: name, rowOf: (index) => row + index }));
       yield;
@@ -71,7 +74,12 @@ export function* tableOfRecords(data: Records, options: RecordOptions): Steps<Ta
 
 /** Gives values of a struct all its members. A missing value becomes a struct of nulls; null stays null. */
 function completeStructs(values: unknown[], field: Field): void {
-  for (let index = 0; index < values.length; index++) values[index] = completed(values[index], field);
+  const missing = missingValue(field);
+  const isNested = field.type.children.some(({ type }: Field) => isStruct(type));
+  for (let index = 0; index < values.length; index++) {
+    if (values[index] === undefined) values[index] = missing;
+    else if (isNested) values[index] = completed(values[index], field);
+  }
 }
 
 function completed(value: unknown, { type }: Field): unknown {
@@ -107,7 +115,7 @@ export function dataOf(values: readonly unknown[], field: Field, origin: ValuePl
     dataFromColumn(type, encodeValues(prepared, nullable, origin), undefined, { makeData, Vector });
   const loosen = () => values.map((value) => loosened(value, field));
   try {
-    return encode(isConverted(field) ? loosen() : values);
+    return encode(mustLoosen(values, field) ? loosen() : values);
   } catch (error) {
     if (error instanceof TableSchemaValidationError) return encode(loosen());
     // Tables cannot store all types that apache-arrow has.

@@ -82,7 +82,7 @@ export function requireRow(row: unknown, index: number): object {
 }
 
 /** True for a value whose members are the fields of a struct. */
-const isStructValue = (value: unknown): value is object => isRecord(value) && !isVector(value);
+export const isStructValue = (value: unknown): value is object => isRecord(value) && !isVector(value);
 
 /** True for a vector of any copy of apache-arrow, which is a list of values. */
 export const isVector = (value: object): boolean =>
@@ -111,7 +111,7 @@ class NamedFields {
   add(value: object, row: number, parent: string): void {
     for (const name of Object.keys(value)) {
       const member = (value as Record<string, unknown>)[name];
-      if (member === undefined) continue;
+      if (isAbsent(member)) continue;
       const field = this.#fields.get(name);
       const path = pathOf(parent, name);
       if (field === undefined) throw new Error(`Found field not in schema: ${path} at row ${row}`);
@@ -180,9 +180,8 @@ class InferredFields {
   add(value: object, row: number, parent: string): void {
     for (const name of Object.keys(value)) {
       const member = (value as Record<string, unknown>)[name];
-      if (member === undefined) continue;
       const prior = this.#guesses.get(name);
-      if (prior !== undefined && tellsNothingNew(prior, member)) continue;
+      if (isAbsent(member) || (prior !== undefined && tellsNothingNew(prior, member))) continue;
       const path = pathOf(parent, name);
       checkDepth(this.#depth, path, row);
       if (prior?.kind === "struct" && isStructValue(member)) prior.fields.add(member, row, path);
@@ -191,8 +190,9 @@ class InferredFields {
   }
 
   #combined(prior: Guess | undefined, member: unknown, { name, path, row }: Place): Guess {
+    const isOpen = prior === undefined || isUntold(prior);
     const guess = isStructValue(member)
-      ? this.#structGuess(member, path, row)
+      ? this.#structGuess(isOpen ? member : {}, path, row)
       : guessOf(member, this.#vectors(name), row, this.#depth);
     if (guess === null && prior === undefined) throw untold(path, row);
     const combined = guess === null ? null : prior === undefined ? guess : merged(prior, guess);
@@ -204,8 +204,6 @@ class InferredFields {
   }
 
   #structGuess(member: object, path: string, row: number): Guess | null {
-    // Objects whose content is not in members, such as a URL.
-    if (Object.keys(member).length === 0 && !isPlain(member)) return null;
     const fields = new InferredFields(this.#options, this.#depth + 1);
     fields.add(member, row, path);
     return { kind: "struct", fields, row };
@@ -222,16 +220,11 @@ class InferredFields {
     };
   }
 
-  get isEmpty(): boolean {
-    return this.#guesses.size === 0;
-  }
-
   /** @throws Error for a field whose type no row tells */
   fields(parent: string): arrow.Field[] {
     return [...this.#guesses].flatMap(([name, guess]) => {
       const path = pathOf(parent, name);
       if (guess.kind === "open") throw untold(path, guess.row);
-      if (guess.kind === "struct" && guess.fields.isEmpty) return [];
       const type = guess.kind === "type" ? guess.type : new arrow.Struct(guess.fields.fields(path));
       return [new arrow.Field(name, type, true) as arrow.Field];
     });
@@ -249,10 +242,26 @@ const CONSIDER = "Consider providing an explicit schema.";
 const untold = (path: string, row: number): Error =>
   new Error(`Failed to infer data type for field ${path} at row ${row}. ${CONSIDER}`);
 
+/**
+ * True for a member that counts as absent: undefined, or an object whose members are all absent. Objects that
+ * have no members because of their class, such as a URL, are not.
+ */
+export function isAbsent(value: unknown, depth = 0): boolean {
+  if (value === undefined) return true;
+  if (!isStructValue(value) || depth > MAX_DEPTH) return false;
+  const names = Object.keys(value);
+  if (names.length === 0) return isPlain(value);
+  return names.every((name) => isAbsent((value as Record<string, unknown>)[name], depth + 1));
+}
+
 function isPlain(value: object): boolean {
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
+
+/** True if rows had only nulls so far. */
+const isUntold = (guess: Guess): boolean =>
+  guess.kind === "open" && guess.items === null && guess.shown === "null";
 
 const TYPES: Readonly<Record<string, DataType>> = {
   boolean: new arrow.Bool(),
@@ -278,18 +287,21 @@ interface Vectors {
 function tellsNothingNew(prior: Guess, member: unknown): boolean {
   if (member === null) return true;
   if (prior.kind !== "type") return false;
-  const { typeId, listSize, children } = prior.type as DataType & { listSize?: number };
+  const { type } = prior;
   switch (typeof member) {
     case "string":
-      return typeId === arrow.Type.Utf8 || prior.type === DICTIONARY;
+      return type === TYPES.string || type === DICTIONARY;
     case "number":
+      return type === TYPES.number;
     case "boolean":
+      return type === TYPES.boolean;
     case "bigint":
-      return prior.type === TYPES[typeof member];
+      return type === TYPES.bigint;
     default:
       break;
   }
   if (!Array.isArray(member) || member.length === 0) return false;
+  const { typeId, listSize, children } = type as DataType & { listSize?: number };
   const isVector = typeId === arrow.Type.FixedSizeList && listSize === member.length;
   if (!isVector && !(typeId === arrow.Type.List && children[0].type === TYPES.number)) return false;
   for (let index = 0; index < member.length; index++) if (typeof member[index] !== "number") return false;
@@ -347,16 +359,14 @@ function newList(size: number | null, itemType: DataType): DataType {
 
 /** Returns what two guesses tell together; null if they contradict each other. */
 function merged(first: Guess, second: Guess): Guess | null {
-  if (first.kind === "open" && first.items === null && first.shown === "null") {
-    return { ...second, row: first.row };
-  }
-  if (second.kind === "open" && second.items === null && second.shown === "null") return first;
+  if (isUntold(first)) return { ...second, row: first.row };
+  if (isUntold(second)) return first;
   if (first.kind === "struct" || second.kind === "struct") return null;
   if (first.kind === "type" && second.kind === "type") {
     return first.type === second.type || `${first.type}` === `${second.type}` ? first : null;
   }
-  const firstItems = itemsOf(first);
-  const secondItems = itemsOf(second);
+  const firstItems = itemsOf(first, second);
+  const secondItems = itemsOf(second, first);
   if (firstItems === false || secondItems === false) return null;
   const items = firstItems === null || secondItems === null ? null : merged(firstItems, secondItems);
   if (firstItems !== null && secondItems !== null && items === null) return null;
@@ -365,11 +375,17 @@ function merged(first: Guess, second: Guess): Guess | null {
   return { ...first, items: items ?? firstItems ?? secondItems };
 }
 
-/** Returns what is known of the items of a list; null if nothing is, false for what is not a list. */
-function itemsOf(guess: Guess): Guess | null | false {
+/**
+ * Returns the facts about the items of a list; null if there are none, false for a guess that is not a list.
+ * @param partner the guess to merge with: a list of a fixed size needs lists of that size
+ */
+function itemsOf(guess: Guess, partner: Guess): Guess | null | false {
   if (guess.kind === "open") return guess.items;
-  if (guess.kind === "struct" || guess.type.typeId !== arrow.Type.List) return false;
-  return { kind: "type", type: guess.type.children[0].type, row: guess.row };
+  if (guess.kind === "struct") return false;
+  const { typeId, children, listSize } = guess.type as DataType & { listSize?: number };
+  const isSized = typeId === arrow.Type.FixedSizeList && shownGuess(partner) === `List[${listSize}]`;
+  if (typeId !== arrow.Type.List && !isSized) return false;
+  return { kind: "type", type: children[0].type, row: guess.row };
 }
 
 /** Element types by the names of typed arrays. */
