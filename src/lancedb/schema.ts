@@ -82,7 +82,8 @@ export function requireRow(row: unknown, index: number): object {
 }
 
 /** True for a value whose members are the fields of a struct. */
-export const isStructValue = (value: unknown): value is object => isRecord(value) && !isVector(value);
+const isStructValue = (value: unknown): value is object =>
+  isRecord(value) && !isVector(value) && (isPlain(value) || Object.keys(value).length > 0);
 
 /** True for a vector of any copy of apache-arrow, which is a list of values. */
 export const isVector = (value: object): boolean =>
@@ -121,23 +122,15 @@ class NamedFields {
 
   #addMember(field: arrow.Field, member: unknown, row: number, path: string): void {
     const { name, type } = field;
-    const isMembers = isStructValue(member) && !isMap(type);
-    // An object without members in a column of another type is refused with its value.
-    if (!isMembers || isBlobField(field) || (!isStruct(type) && Object.keys(member).length === 0)) {
-      if (isMembers && isBlobField(field)) this.#inner(field).add(member, row, path);
-      if (!this.#named.has(name)) this.#named.set(name, null);
+    const named = this.#named.get(name) ?? null;
+    if (!isStructValue(member) || isMap(type)) {
+      this.#named.set(name, named);
       return;
     }
-    let inner = this.#named.get(name) ?? null;
-    if (inner === null) {
-      inner = this.#inner(field);
-      this.#named.set(name, inner);
-    }
+    const inner = named ?? new NamedFields(isStruct(type) ? type.children : []);
     inner.add(member, row, path);
-  }
-
-  #inner({ type }: arrow.Field): NamedFields {
-    return new NamedFields(isStruct(type) ? type.children : []);
+    // Values of blobs are completed, so their column has all fields.
+    this.#named.set(name, isBlobField(field) ? null : inner);
   }
 
   get isEmpty(): boolean {
@@ -243,15 +236,13 @@ const untold = (path: string, row: number): Error =>
   new Error(`Failed to infer data type for field ${path} at row ${row}. ${CONSIDER}`);
 
 /**
- * True for a member that counts as absent: undefined, or an object whose members are all absent. Objects that
- * have no members because of their class, such as a URL, are not.
+ * True for a member that counts as absent: undefined, or an object whose members are all absent. Objects whose
+ * content is not in members, such as a URL, are not absent.
  */
 export function isAbsent(value: unknown, depth = 0): boolean {
   if (value === undefined) return true;
   if (!isStructValue(value) || depth > MAX_DEPTH) return false;
-  const names = Object.keys(value);
-  if (names.length === 0) return isPlain(value);
-  return names.every((name) => isAbsent((value as Record<string, unknown>)[name], depth + 1));
+  return Object.keys(value).every((name) => isAbsent((value as Record<string, unknown>)[name], depth + 1));
 }
 
 function isPlain(value: object): boolean {

@@ -115,7 +115,7 @@ export abstract class EmbeddingFunction<T = any, M extends FunctionOptions = Fun
     const type = datatype === undefined ? new Float32() : sanitizeType(datatype);
     if (isFixedSizeList(type)) return type;
     if (!isFloat(type)) throw new Error("Expected FixedSizeList or Float as datatype for vector field");
-    const dims = (isOptions ? (options as Partial<FieldOptions>).dims : undefined) ?? this.ndims();
+    const dims = this.ndims() ?? (isOptions ? (options as Partial<FieldOptions>).dims : undefined);
     if (dims === undefined) throw new Error("ndims is required for vector field");
     return newVectorType(dims, type);
   }
