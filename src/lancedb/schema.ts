@@ -236,8 +236,8 @@ const untold = (path: string, row: number): Error =>
   new Error(`Failed to infer data type for field ${path} at row ${row}. ${CONSIDER}`);
 
 /**
- * True for a member that counts as absent: undefined, or an object whose members are all absent. Objects whose
- * content is not in members, such as a URL, are not absent.
+ * True for a member that counts as absent: undefined, or an object whose members are all absent. Objects
+ * whose content is not in members, such as a URL, are not absent.
  */
 export function isAbsent(value: unknown, depth = 0): boolean {
   if (value === undefined) return true;
