@@ -29,7 +29,7 @@ import {
   types,
 } from "./rolldown.parts.mjs";
 
-const ENTRIES = ["index", "rest", "ray", "files", "client", ...LANCEDB];
+const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", ...LANCEDB];
 
 await removeOld(DIST);
 

@@ -70,6 +70,7 @@ const ARROWS: Record<string, readonly string[]> = {
   files: ["platform", "errors", "async", "bytes", "io", "arrow", "optionMembers"],
   // biome-ignore format: one row, one line
   client: ["errors", "typedErrors", "async", "memory", "ident", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "bytes", "arrow", "operations", "handle", "TableHandle", "DirectoryNamespace", "rest"],
+  disks: ["platform", "errors", "async", "bytes", "io", "optionMembers"],
   index: [
     "errors",
     "expression",
@@ -92,6 +93,7 @@ const ENTRY_POINTS = [
   "ray.ts",
   "files.ts",
   "client.ts",
+  "disks.ts",
   "tiltyardWorker.ts",
   // LanceDB's package has a file for each of these, and its test suite imports them one by one.
   ...readdirSync(join(SOURCE_ROOT, "lancedb"), { recursive: true, encoding: "utf8" })

@@ -34,6 +34,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "catalog/": "interop/catalog",
   "catalog/batches/": "catalog/batches/batches",
   "catalog/rows/": "catalog/rows/catalogRows interop/orphans",
+  "disks/": "disks/memoryDisk",
   "engine/": "operations/versionChanges",
   "expression/": "interop/filters expression/expression",
   "expression/functions/": "interop/functions expression/functions/functionTable",

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import * as index from "tiltyard";
 import * as client from "tiltyard/client";
+import * as disks from "tiltyard/disks";
 import * as files from "tiltyard/files";
 import * as lancedb from "tiltyard/lancedb";
 import * as embedding from "tiltyard/lancedb/embedding";
@@ -53,6 +54,7 @@ describe("the package", () => {
     ["tiltyard/ray", ray],
     ["tiltyard/files", files],
     ["tiltyard/client", client],
+    ["tiltyard/disks", disks],
     ["tiltyard/lancedb", lancedb],
     ["tiltyard/lancedb/embedding", embedding],
     ["tiltyard/lancedb/embedding/openai", openai],
@@ -107,7 +109,7 @@ describe("the package", () => {
     expect(imported).toBeLessThan(MAX_IMPORTED);
     // Packages for files are bundled into the entry point for files.
     expect([...seen.keys()]).not.toContain("files.js");
-    expect([...seen.keys()].filter((name) => /dropIn|client|lancedb/.test(name))).toEqual([]);
+    expect([...seen.keys()].filter((name) => /dropIn|client|disks|lancedb/.test(name))).toEqual([]);
     expect(await runText("loaded.mjs", LOADED_FILES)).toEqual([]);
   });
 

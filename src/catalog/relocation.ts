@@ -11,7 +11,7 @@
 import { ConcurrentModificationError, TableAlreadyExistsError, UnsupportedError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/disk/errno.js";
-import type { LockLease } from "../io/lock/lease.js";
+import type { LockLease } from "../io/disk/locks.js";
 import { branchesDirectory } from "../table/versions/paths.js";
 import { tableAt } from "../table/versions/tableAt.js";
 import { withTableLock } from "../table/versions/tableLock.js";

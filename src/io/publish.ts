@@ -27,7 +27,7 @@ import path from "node:path";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import type { Disk, FileStat } from "./disk/disk.js";
 import { codeOf, isDiskFull } from "./disk/errno.js";
-import type { LockLease } from "./lock/lease.js";
+import type { LockLease } from "./disk/locks.js";
 import { TEMPORARY_PREFIX, temporaryName } from "./names/temporaryNames.js";
 
 export interface PublishOptions {

@@ -21,9 +21,11 @@ export class TemporaryFile {
     this.#writer = writer;
   }
 
-  static async create(disk: Disk, directory: string): Promise<TemporaryFile> {
-    const filePath = path.join(directory, temporaryName());
-    return new TemporaryFile(disk, filePath, await disk.create(filePath, "private"));
+  /** @param tableRoot directory of the file, unless the disk has another one for such files */
+  static async create(disk: Disk, tableRoot: string): Promise<TemporaryFile> {
+    const scratch = disk.scratch ?? { disk, path: tableRoot };
+    const filePath = path.join(scratch.path, temporaryName());
+    return new TemporaryFile(scratch.disk, filePath, await scratch.disk.create(filePath, "private"));
   }
 
   get byteLength(): number {

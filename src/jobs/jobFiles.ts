@@ -24,8 +24,8 @@ import { CorruptFileError, InvalidInputError } from "../errors.js";
 import { UUID_FORM } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
 import { codeOf, isMissing, isUnwritable } from "../io/disk/errno.js";
-import type { LockLease } from "../io/lock/lease.js";
-import { DEFAULT_STALE_MS, type LockOptions, stateOfLock } from "../io/lock/lock.js";
+import type { LockLease } from "../io/disk/locks.js";
+import { type LockOptions, stateOfLock } from "../io/lock/lock.js";
 import { sha256 } from "../io/names/sha256.js";
 import { temporaryName } from "../io/names/temporaryNames.js";
 import { createExclusive, fenceOff, replaceFile } from "../io/publish.js";
@@ -135,7 +135,7 @@ export async function readJob(
   }
   const look = async () => {
     // Read the owner first: a run writes its outcome before it releases the lock.
-    const owner = await stateOfLock(directory, lock.staleMs ?? DEFAULT_STALE_MS);
+    const owner = await stateOfLock(directory, lock);
     return { owner, outcome: await readJobOutcome(disk, directory) };
   };
   const [progress, cancel, { owner, outcome }] = await Promise.all([

@@ -5,7 +5,7 @@ import { Limit, mapParallel } from "../async/parallel.js";
 import { isPending } from "../async/pending.js";
 import { clearTimeout, MAX_TIMER_MS, performance, setTimeout } from "../async/timers.js";
 import { ServiceUnavailableError, TransactionNotFoundError } from "../errors.js";
-import type { LockLease } from "../io/lock/lease.js";
+import type { LockLease } from "../io/disk/locks.js";
 import { withLock } from "../io/lock/lock.js";
 import type { Job, JobKind, JobState } from "../namespace/jobs.js";
 import { relative, sep } from "../platform/native.js";

@@ -5,7 +5,7 @@ import { clearInterval, letProcessEnd, performance, setInterval } from "../async
 import { NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import { platformError } from "../io/disk/diskErrors.js";
-import type { LockLease } from "../io/lock/lease.js";
+import type { LockLease } from "../io/disk/locks.js";
 import { TableReplacedError } from "../table/versions/identity.js";
 import { isSameTable } from "../table/versions/tableIdentity.js";
 import { failureOf } from "../typedErrors.js";

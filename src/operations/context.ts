@@ -21,7 +21,12 @@ import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { HostDirectories } from "../io/disk/admittedDirectories.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
-import { type Confinement, ConfirmedDirectories, confinedTo } from "../io/disk/confinement.js";
+import {
+  type Confinement,
+  ConfirmedDirectories,
+  confinedByText,
+  confinedTo,
+} from "../io/disk/confinement.js";
 import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
@@ -199,8 +204,10 @@ function jobsOf(
 }
 
 export function openContext(options: ContextOptions): OperationContext {
-  const places = new HostDirectories(options.root, options.allowedBases);
-  const confinement = confinedTo(places);
+  const hasLinks = options.disk?.hasLinks ?? true;
+  const places = new HostDirectories(options.root, options.allowedBases, hasLinks);
+  const confinement = hasLinks ? confinedTo(places) : confinedByText(places);
+  const locks = options.disk?.locks;
   const disk =
     options.disk === undefined
       ? new NodeDisk({ durability: options.durability ?? "fsync", confinement })
@@ -220,6 +227,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const lock = {
     staleMs: options.lock?.staleMs,
     retries: options.lock?.retries,
+    locks,
     confinement,
     fence: fenceOffTable(disk),
   };
@@ -277,7 +285,7 @@ export function openContext(options: ContextOptions): OperationContext {
       leave(wasQuiet);
       sketches.current?.clear();
       await handles.close();
-      await releaseKeptLocks(options.root);
+      if (locks === undefined) await releaseKeptLocks(options.root);
     },
   };
   const environment = { ...context, batches: unfinishedBatches(context) };

@@ -3,7 +3,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
-import type { LockLease } from "../io/lock/lease.js";
+import type { LockLease } from "../io/disk/locks.js";
 import type { ColumnPlan } from "../rows/columnPlan.js";
 import { decodeSchema } from "../schema/schema.js";
 import { commitSuccessor } from "../table/commit/commit.js";

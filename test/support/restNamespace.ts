@@ -4,6 +4,7 @@
  */
 
 import * as arrow from "apache-arrow";
+import { type Disk, memoryDisk } from "tiltyard/disks";
 import { z } from "zod";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import * as errors from "../../src/errors.js";
@@ -286,8 +287,19 @@ function errorOf(json: unknown): errors.NamespaceError {
   return new (made as typeof errors.InternalError)(detail);
 }
 
+/** Disks in memory by root. */
+const memoryDisks = new Map<string, Disk>();
+
+/** Opens a namespace in memory. Namespaces with one root share their tables. */
+function openInMemory(root: string): DirectoryNamespace {
+  const disk = memoryDisks.get(root) ?? memoryDisk();
+  memoryDisks.set(root, disk);
+  return new DirectoryNamespace({ root, disk });
+}
+
 /** Ways to open a namespace in a directory, by name. */
 export const WORLDS = [
+  ["the class in memory", openInMemory],
   ["the class", (root: string) => new DirectoryNamespace({ root, durability: "none" })],
   [
     "the class behind HTTP",

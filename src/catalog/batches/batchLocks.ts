@@ -1,7 +1,7 @@
 /** Takes the locks of a batch: of the tables whose versions it changes, and of its own directory. */
 
 import { codeOf } from "../../io/disk/errno.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { isLasting } from "./batchRefusals.js";
 

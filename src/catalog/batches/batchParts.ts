@@ -15,7 +15,7 @@ import { NamespaceNotFoundError, TableNotFoundError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { removeLeased } from "../../io/publish.js";
 import { isSameBytes, join } from "../../platform/native.js";
 import { putBackVersion, type SetAsideVersion } from "../../table/cleanup/retiredVersions.js";

@@ -23,8 +23,9 @@ import {
 } from "../../errors.js";
 import { type Manifest, Overwrite } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import type { UnchangedDirectories } from "../../io/disk/unchangedDirectories.js";
-import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
+import { UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { LruCache } from "../../io/memory/cache.js";
 import type { Spelling } from "../../io/names/spelling.js";
 import { join } from "../../platform/native.js";

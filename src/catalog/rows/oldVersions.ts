@@ -22,7 +22,7 @@
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { temporaryName } from "../../io/names/temporaryNames.js";
 import { join } from "../../platform/native.js";
 import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";

@@ -8,7 +8,7 @@
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { join } from "../../platform/native.js";
 import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
 import { readManifestFile } from "../../table/versions/manifest.js";

@@ -36,19 +36,31 @@ export const ANYWHERE: AdmittedDirectories = {
   isRootOrAbove: () => false,
 };
 
+/** Ways to resolve links. A disk without links has none. */
+interface LinkResolver {
+  now(entryPath: string): string | null;
+  later(entryPath: string): Promise<string | null>;
+}
+
+const LOCAL_LINKS: LinkResolver = { now: realPathNow, later: realPathOrNull };
+const NO_LINKS: LinkResolver = { now: (entryPath) => entryPath, later: async (entryPath) => entryPath };
+
 export class HostDirectories implements AdmittedDirectories {
   readonly #root: string;
   readonly #bases: readonly string[];
+  readonly #links: LinkResolver;
   /** Paths without links of the root and the bases that existed at the last check. */
   #realHomes: readonly string[] = [];
 
   /**
    * @param root directory of the namespace, or a link to it
    * @param bases further directories whose content the engine may use
+   * @param hasLinks false for a disk without links
    */
-  constructor(root: string, bases: readonly string[] = []) {
+  constructor(root: string, bases: readonly string[] = [], hasLinks = true) {
     this.#root = root;
     this.#bases = bases;
+    this.#links = hasLinks ? LOCAL_LINKS : NO_LINKS;
   }
 
   homeOf(entryPath: string): string | null {
@@ -58,14 +70,16 @@ export class HostDirectories implements AdmittedDirectories {
   async admits(realPath: string): Promise<boolean> {
     if (this.#isInHome(realPath)) return true;
     // The homes may have appeared or changed since the last check.
-    const homes = await Promise.all([this.#root, ...this.#bases].map((home) => realPathOrNull(home)));
+    const homes = await Promise.all([this.#root, ...this.#bases].map((home) => this.#links.later(home)));
     this.#realHomes = homes.filter((home) => home !== null);
     return this.#isInHome(realPath);
   }
 
   admitsNow(realPath: string): boolean {
     if (this.#isInHome(realPath)) return true;
-    this.#realHomes = [this.#root, ...this.#bases].map(realPathNow).filter((home) => home !== null);
+    this.#realHomes = [this.#root, ...this.#bases]
+      .map((home) => this.#links.now(home))
+      .filter((home) => home !== null);
     return this.#isInHome(realPath);
   }
 
@@ -80,9 +94,9 @@ export class HostDirectories implements AdmittedDirectories {
   /** Returns true if the host allows a directory outside the root, with links as they are now. */
   async isAllowedBase(directory: string): Promise<boolean> {
     if (!path.isAbsolute(directory)) return false;
-    const real = await realPathOrNull(directory);
+    const real = await this.#links.later(directory);
     if (real === null) return false;
-    const homes = await Promise.all(this.#bases.map((base) => realPathOrNull(base)));
+    const homes = await Promise.all(this.#bases.map((base) => this.#links.later(base)));
     return homes.some((home) => home !== null && isBelow(real, home));
   }
 

@@ -6,12 +6,21 @@
 
 import { dirname } from "node:path";
 import { type Confinement, confirmDirectory } from "./confinement.js";
-import type { AllocateTail, DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
+import type {
+  AllocateTail,
+  DirectoryEntry,
+  Disk,
+  FileStat,
+  ReadHandle,
+  ScratchDirectory,
+  WriteHandle,
+} from "./disk.js";
 import { followLink, LinkedFileError } from "./linkedFile.js";
 
 export class ConfinedDisk implements Disk {
   readonly #inner: Disk;
   readonly #confinement: Confinement;
+  readonly scratch?: ScratchDirectory;
   readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
   readonly isLink?: (path: string) => Promise<boolean>;
   readonly watchDirectory?: (path: string, onChange: () => void) => (() => void) | null;
@@ -19,6 +28,7 @@ export class ConfinedDisk implements Disk {
   constructor(inner: Disk, confinement: Confinement) {
     this.#inner = inner;
     this.#confinement = confinement;
+    if (inner.scratch !== undefined) this.scratch = inner.scratch;
     if (inner.overwrite !== undefined) {
       this.overwrite = async (path, bytes) => {
         await confirmDirectory(confinement, dirname(path));

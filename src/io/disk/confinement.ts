@@ -66,6 +66,21 @@ export function confinedTo(admitted: AdmittedDirectories, means?: "looks"): Conf
   };
 }
 
+/** Confines steps on a disk without links: the text of a path says where it leads. */
+export function confinedByText(admitted: AdmittedDirectories): Confinement {
+  const check = (directory: string, expected: string | undefined): string => {
+    const isRight = expected === undefined ? admitted.homeOf(directory) !== null : directory === expected;
+    if (isRight) return directory;
+    throw outside(directory);
+  };
+  return {
+    admitted,
+    mayFollow: false,
+    withinNow: (directory, step, expected) => step(check(directory, expected), directory),
+    within: async (directory, step, expected) => step(check(directory, expected), directory),
+  };
+}
+
 /** Allows steps anywhere. Removing a tree still follows no links. */
 export const UNCONFINED: Confinement = confinedTo(ANYWHERE);
 

@@ -1,8 +1,11 @@
 /**
- * Defines the interface of a disk, through which the engine makes all its file-system calls. Tests replace
- * the real disk by a faulty or a counting one. Paths are absolute and in the platform's syntax. A missing
- * file gives null. Other failures throw the platform's error.
+ * Defines the interface of a disk, through which the engine makes all its file-system calls. NodeDisk is the
+ * local file system. `tiltyard/disks` has others, and programs may write their own. Paths are absolute and in
+ * the platform's syntax. A missing file gives null. Other failures throw an error with the code of the
+ * platform, such as EEXIST, ENOENT, ENOTDIR, ENOTEMPTY, EISDIR and ENOSPC.
  */
+
+import type { DiskLocks } from "./locks.js";
 
 /** Result of a stat. `identity` changes whenever another file replaces this one. */
 export interface FileStat {
@@ -93,8 +96,25 @@ export interface WriteHandle {
 /** Makes memory that starts at the beginning of an ArrayBuffer. */
 export type AllocateTail = (byteLength: number) => Uint8Array;
 
+/** Directory for files that exceed memory and are removed after use. */
+export interface ScratchDirectory {
+  /** Disk of the directory. A file on it may be read while it is written. */
+  readonly disk: Disk;
+  /** Path of the directory, which exists. */
+  readonly path: string;
+}
+
 /** The file-system calls of the engine. */
 export interface Disk {
+  /** Locks of directories. Default: directories on the local file system, as NodeDisk needs them. */
+  readonly locks?: DiskLocks;
+  /** Directory for sorting and grouping on disk. Default: that of the table, on this disk. */
+  readonly scratch?: ScratchDirectory;
+  /**
+   * False if the disk has no symbolic links. Paths then mean what they say, and the engine asks no file
+   * system where they lead. Default: it may have some, on the local file system.
+   */
+  readonly hasLinks?: false;
   /**
    * Reads a whole file; null if it does not exist. Fails if the file is longer than `maxBytes`, and for the
    * same reasons as `open`.

@@ -33,8 +33,9 @@ import type { Confinement } from "../disk/confinement.js";
 import { removeTree, removeTreeNow } from "../disk/directoryTrees.js";
 import { codeOf, isDiskFull, isMissing, nullIfMissing } from "../disk/errno.js";
 import { onEntry, onEntryNow, onEntryOfPool, onTwoEntries } from "../disk/fileCalls.js";
+import type { LockLease } from "../disk/locks.js";
 import { temporaryName } from "../names/temporaryNames.js";
-import { LeaseLostError, type LockLease } from "./lease.js";
+import { LeaseLostError } from "./lease.js";
 import lockfile from "./lockfile.js";
 import { newKeptName, newOwnerName } from "./lockOwner.js";
 

@@ -19,9 +19,9 @@ import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "../disk/confinement.js";
 import { codeOf } from "../disk/errno.js";
+import type { DiskLock, DiskLocks, LockLease, LockState } from "../disk/locks.js";
 import type { HeldLock } from "./heldLock.js";
 import { keepLock, retakeLock } from "./keptLocks.js";
-import type { LockLease } from "./lease.js";
 import type { Fence } from "./staleLocks.js";
 
 // The first lock loads them, because programs that only read take no lock.
@@ -37,6 +37,8 @@ export interface LockOptions {
   readonly waitMs?: number;
   /** Ends the wait (not the work); the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Locks of the disk. Default: those of the local file system. */
+  readonly locks?: DiskLocks | undefined;
   /** Confinement of the lock's directory. Default: anywhere. */
   readonly confinement?: Confinement;
   /** Callback with the directory, before its lock is taken over from a dead holder. Default: none. */
@@ -73,16 +75,33 @@ interface Queue {
 }
 
 /** Queues in use, by resolved path. Aliases of a directory have separate queues and meet at the lock. */
-const queues = new Map<string, Queue>();
+type Queues = Map<string, Queue>;
+
+const localQueues: Queues = new Map();
+const diskQueues = new WeakMap<DiskLocks, Queues>();
+
+function queuesOf(locks: DiskLocks | undefined): Queues {
+  if (locks === undefined) return localQueues;
+  const queues: Queues = diskQueues.get(locks) ?? new Map();
+  diskQueues.set(locks, queues);
+  return queues;
+}
 
 /** Returns true if a process holds, keeps, makes or takes over a lock, or died while doing so. */
-export async function hasLock(directory: string): Promise<boolean> {
+export async function hasLock(directory: string, { locks, staleMs }: LockOptions = {}): Promise<boolean> {
+  if (locks !== undefined) {
+    return (await locks.stateOf(directory, staleMs ?? DEFAULT_STALE_MS)) !== "free";
+  }
   const { LOCK_NAME, statOrUndefined } = await holding.get();
   return (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
 }
 
-/** Returns the state of a lock: "held" (by a living process, as it seems), "dead" or "free". */
-export async function stateOfLock(directory: string, staleMs: number): Promise<"held" | "dead" | "free"> {
+/** Returns the state of a directory's lock. */
+export async function stateOfLock(
+  directory: string,
+  { locks, staleMs = DEFAULT_STALE_MS }: LockOptions,
+): Promise<LockState> {
+  if (locks !== undefined) return locks.stateOf(directory, staleMs);
   const { lookAtLock } = await judging.get();
   return lookAtLock(directory, staleMs);
 }
@@ -104,9 +123,10 @@ export async function withLock<T>(
   // Nobody will release a lock that lies elsewhere.
   if (options.confinement !== undefined) await confirmDirectory(options.confinement, resolved);
   options.signal?.throwIfAborted();
-  const queue = await enter(resolved, deadlineMs, options.signal);
+  const queues = queuesOf(options.locks);
+  const queue = await enter(queues, resolved, deadlineMs, options.signal);
   try {
-    const { lock, isContended } = await acquire(resolved, deadlineMs, options);
+    const { lock, isContended, keep } = await acquire(resolved, deadlineMs, options);
     let isDone = false;
     try {
       const value = await fn(lock);
@@ -114,14 +134,19 @@ export async function withLock<T>(
       return value;
     } finally {
       // Processes that wait for a lock get it sooner if it is removed.
-      await (options.keep === true && isDone && !isContended ? keepLock(resolved, lock) : lock.release());
+      await (options.keep === true && isDone && !isContended && keep !== null ? keep() : lock.release());
     }
   } finally {
-    leaveQueue(resolved, queue);
+    leaveQueue(queues, resolved, queue);
   }
 }
 
-async function enter(resolved: string, deadlineMs: number, signal: AbortSignal | undefined): Promise<Queue> {
+async function enter(
+  queues: Queues,
+  resolved: string,
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+): Promise<Queue> {
   const queue = queues.get(resolved);
   if (queue === undefined) {
     const newQueue: Queue = { waiting: [], runStartMs: performance.now() };
@@ -150,37 +175,41 @@ async function enter(resolved: string, deadlineMs: number, signal: AbortSignal |
   return queue;
 }
 
-function leaveQueue(resolved: string, queue: Queue): void {
+function leaveQueue(queues: Queues, resolved: string, queue: Queue): void {
   const next = queue.waiting.shift();
   if (next === undefined) queues.delete(resolved);
   else next();
 }
 
 interface AcquiredLock {
-  readonly lock: HeldLock;
+  readonly lock: DiskLock;
   /** True if other processes held the lock, or had kept it. */
   readonly isContended: boolean;
+  /** Releases the lock in a way that lets this thread retake it soon; null without such a way. */
+  readonly keep: (() => Promise<void>) | null;
 }
+
+/** Takes the lock once it is free; returns null if it is held. @param attempt number from 1 */
+type Attempt = (attempt: number) => Promise<AcquiredLock | null>;
 
 async function acquire(resolved: string, deadlineMs: number, options: LockOptions): Promise<AcquiredLock> {
   const maxAttempts = 1 + (options.retries ?? Number.POSITIVE_INFINITY);
   const staleMs = Math.max(options.staleMs ?? DEFAULT_STALE_MS, MIN_STALE_MS);
-  const confinement = options.confinement ?? UNCONFINED;
-  const fence = options.fence ?? (async () => undefined);
-  const kept = await retakeLock(resolved, staleMs);
-  if (kept !== null) return { lock: kept, isContended: false };
-  const { HeldLock } = await holding.get();
-  const { freeUnlessHeld } = await judging.get();
+  const { locks } = options;
+  if (locks === undefined) {
+    const kept = await retakeLock(resolved, staleMs);
+    if (kept !== null) return acquiredOf(resolved, kept, false);
+  }
+  const take =
+    locks === undefined
+      ? await localAttempts(resolved, staleMs, options)
+      : attemptsOn(locks, resolved, staleMs, options);
   const startMs = performance.now();
   let obstructedMs: number | null = null;
   for (let attempt = 1; ; attempt++) {
     try {
-      // A look costs a twentieth of an attempt, and most looks at a contended lock find it held.
-      const lockState = await freeUnlessHeld(confinement, resolved, staleMs, fence);
-      if (lockState !== "held") {
-        const lock = new HeldLock(confinement, resolved, staleMs);
-        if (await lock.tryAcquire()) return { lock, isContended: lockState === "freed" || attempt > 1 };
-      }
+      const acquired = await take(attempt);
+      if (acquired !== null) return acquired;
       obstructedMs = null;
     } catch (error) {
       obstructedMs ??= performance.now();
@@ -191,6 +220,37 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
     const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
     await untilAborted(sleep(lookMs * (0.5 + Math.random())), options.signal);
   }
+}
+
+const acquiredOf = (resolved: string, lock: HeldLock, isContended: boolean): AcquiredLock => ({
+  lock,
+  isContended,
+  keep: () => keepLock(resolved, lock),
+});
+
+/** Returns attempts at a lock of the local file system. */
+async function localAttempts(resolved: string, staleMs: number, options: LockOptions): Promise<Attempt> {
+  const confinement = options.confinement ?? UNCONFINED;
+  const fence = options.fence ?? (async () => undefined);
+  const { HeldLock } = await holding.get();
+  const { freeUnlessHeld } = await judging.get();
+  return async (attempt) => {
+    // A look costs a twentieth of an attempt, and most looks at a contended lock find it held.
+    const lockState = await freeUnlessHeld(confinement, resolved, staleMs, fence);
+    if (lockState === "held") return null;
+    const lock = new HeldLock(confinement, resolved, staleMs);
+    if (!(await lock.tryAcquire())) return null;
+    return acquiredOf(resolved, lock, lockState === "freed" || attempt > 1);
+  };
+}
+
+/** Returns attempts at a lock that the disk brings. */
+function attemptsOn(locks: DiskLocks, resolved: string, staleMs: number, options: LockOptions): Attempt {
+  const fence = options.fence ?? (async () => undefined);
+  return async (attempt) => {
+    const lock = await locks.tryAcquire(resolved, { staleMs, fence });
+    return lock && { lock, isContended: attempt > 1, keep: null };
+  };
 }
 
 /**

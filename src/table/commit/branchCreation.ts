@@ -20,7 +20,7 @@ import {
 } from "../../errors.js";
 import { Clone, Transaction } from "../../format/table.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { createExclusive, PublishUncertainError, Removal, removeLeased } from "../../io/publish.js";
 import { dirname, join } from "../../platform/native.js";

@@ -14,7 +14,8 @@
 import { ConcurrentModificationError } from "../../errors.js";
 import type { Transaction } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
-import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
+import { UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { isSameDirectory } from "../versions/directoryIdentity.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import {

@@ -6,7 +6,7 @@
 import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
 import { type Transaction, Transaction as TransactionMessage } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { join } from "../../platform/native.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";

@@ -10,7 +10,7 @@
  */
 
 import { UnsupportedError } from "../../errors.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { createExclusive, OverruledError, PublishUncertainError } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import { requireAnchor, type TableAnchor } from "../versions/identity.js";

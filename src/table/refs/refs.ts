@@ -18,7 +18,7 @@ import {
 } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { sep } from "../../platform/native.js";
 import { branchDirectory, branchRefPath, branchTree, REF_SUFFIX } from "../versions/paths.js";
 import { branchAt, type RefsAt, type TableAt, type TableEnvironment, tableAt } from "../versions/tableAt.js";

@@ -20,7 +20,7 @@ import {
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../../errors.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { namesIn } from "../../io/names/spelling.js";
 import { createExclusive, Removal, replaceFile } from "../../io/publish.js";

@@ -5,7 +5,7 @@
 
 import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../../errors.js";
 import { codeOf } from "../../io/disk/errno.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { publishManifest } from "../commit/publication.js";
 import { checkReaderFlags } from "../versions/flags.js";

@@ -2,7 +2,8 @@
 
 import { sleep } from "../../async/sleep.js";
 import type { Disk } from "../../io/disk/disk.js";
-import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
+import { LeaseLostError } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { fenceOff, OverruledError } from "../../io/publish.js";
 import { branchesDirectory, sideDirectory, tagsDirectory, versionsDirectory } from "./paths.js";

@@ -4,7 +4,7 @@
  */
 
 import { encodeSealedJson } from "../../bytes/sealedJson.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { replaceFile } from "../../io/publish.js";
 import { isCount } from "./jsonValues.js";
 import { readNumberingNote } from "./numberingNote.js";

@@ -7,7 +7,7 @@
 
 import { decodeSealedJson, encodeSealedJson } from "../../bytes/sealedJson.js";
 import { InvalidInputError } from "../../errors.js";
-import type { LockLease } from "../../io/lock/lease.js";
+import type { LockLease } from "../../io/disk/locks.js";
 import { sha256 } from "../../io/names/sha256.js";
 import { replaceFile } from "../../io/publish.js";
 import { join } from "../../platform/native.js";

@@ -1,0 +1,21 @@
+/**
+ * Entry point `tiltyard/disks`: disks other than the local file system, for the option `disk` of a namespace.
+ *
+ *     import { DirectoryNamespace } from "tiltyard";
+ *     import { memoryDisk } from "tiltyard/disks";
+ *
+ *     const ns = new DirectoryNamespace({ root: "/", disk: memoryDisk() });
+ */
+
+export { type MemoryDisk, type MemoryDiskOptions, memoryDisk } from "./disks/memoryDisk.js";
+export type {
+  AllocateTail,
+  DirectoryEntry,
+  Disk,
+  FileStat,
+  ReadHandle,
+  ReadPieces,
+  ScratchDirectory,
+  WriteHandle,
+} from "./io/disk/disk.js";
+export type { DiskLock, DiskLocks, LockAttempt, LockLease, LockState } from "./io/disk/locks.js";
