@@ -144,7 +144,7 @@ export interface MergeInsertIntoTableRequest extends BranchRequest, WithProgress
   readonly params?: FilterParameters | undefined;
   /** Maximum duration, such as `30s`. A longer merge fails and changes nothing. Default: no limit. */
   readonly timeout?: string | undefined;
-  /** Ignored: the merge uses no index. */
+  /** False: compares the keys of all rows, even where an index would find the keys sooner. Default: true. */
   readonly useIndex?: boolean | undefined;
 }
 /** Answer of `mergeInsertIntoTable`. */

@@ -42,7 +42,6 @@ export const mergeInsertIntoTable: OperationBody<"mergeInsertIntoTable"> = async
   const bounds = inputBounds(request);
   const onRows = rowProgress(request);
   const timeoutMs = parseTimeout(optionalString(request.timeout, "timeout"));
-  optionalBoolean(request.useIndex, "useIndex");
   const deadline = startDeadline(timeoutMs, request.signal);
   try {
     const open = await openTable(context, request);
@@ -86,7 +85,8 @@ function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
       "a merge needs one of whenMatchedUpdateAll, whenNotMatchedInsertAll and whenNotMatchedBySourceDelete",
     );
   }
-  return { on, update, insert, remove, parameters: parametersOf(request.params) };
+  const useIndexes = optionalBoolean(request.useIndex, "useIndex") ?? true;
+  return { on, update, insert, remove, parameters: parametersOf(request.params), useIndexes };
 }
 
 /** Creates the first version of a declared table. */

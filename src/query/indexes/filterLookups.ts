@@ -1,7 +1,9 @@
 /** Looks up the rows of a filter in one version by indexes, in place of an evaluation for all rows. */
 
+import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
 import type { BoundExpression } from "../../expression/expression.js";
+import type { ValueType } from "../../expression/values/types.js";
 import type { DataFragment } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import type { OpenIndex } from "../../indexes/kind.js";
@@ -22,11 +24,19 @@ import {
 } from "./tableIndexes.js";
 import type { ReaderEnvironment } from "./versionSource.js";
 
+/** A column of a key, and the values that keys have in it. */
+export interface KeyValues {
+  readonly path: string;
+  readonly type: ValueType;
+  readonly values: Column;
+}
+
 /** A filter whose tests can be looked up. */
 interface LookedUp {
   readonly version: OpenVersion<ReaderEnvironment>;
   readonly predicate: Predicate;
-  readonly expression: BoundExpression;
+  /** Types of the columns that a scan would read. */
+  readonly types: readonly ValueType[];
   readonly isForced: boolean;
   readonly optionsOf: (ask: PredicateTest) => readonly UsableIndex[] | RowIdentityColumn;
 }
@@ -54,20 +64,48 @@ export class FilterLookups {
   ): Steps<FilterLookups | null> {
     const predicate = yield* predicateOf(yield* expression.condition());
     if (predicate === null) return null;
-    const { usable, unread } = indexesOf(version.file, fields);
+    const indexesWith = indexOptions(version, fields);
     const options = inputs.map((input, position): readonly UsableIndex[] | RowIdentityColumn => {
-      if (input.kind === "stored") {
-        const path = formatFieldPath(expression.paths[position]);
-        noteUnread(version.table, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
-        // Full-text indexes answer no filter.
-        return usable.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];
-      }
+      if (input.kind === "stored") return indexesWith(formatFieldPath(expression.paths[position]));
       const which = input.kind === "system" ? input.which : null;
       return which === "_rowid" || which === "_rowaddr" || which === "_rowoffset" ? which : [];
     });
     if (options.every((option) => option.length === 0)) return null;
     const optionsOf = ({ column }: PredicateTest) => options[column.index];
-    return new FilterLookups({ version, predicate, expression, isForced, optionsOf });
+    return new FilterLookups({ version, predicate, types: expression.inputTypes, isForced, optionsOf });
+  }
+
+  /**
+   * Prepares the look-up of rows by key. It finds the rows that have one of the keys, and maybe others.
+   * @param parts columns of the key
+   * @returns null if no index has one of the columns
+   * @throws CorruptFileError
+   */
+  static ofKeys(
+    version: OpenVersion<ReaderEnvironment>,
+    parts: readonly KeyValues[],
+    fields: readonly TableField[],
+  ): FilterLookups | null {
+    const options = indexOptions(version, fields);
+    const indexed = parts.filter(({ path }) => options(path).length > 0);
+    if (indexed.length === 0) return null;
+    const asks = indexed.map(
+      ({ type, values }, index): PredicateTest => ({
+        kind: "ask",
+        column: { kind: "column", type, index, isTop: true },
+        test: { kind: "in", values },
+        isNegated: false,
+      }),
+    );
+    const predicate: Predicate = { kind: "within", part: { kind: "and", parts: asks } };
+    const optionsOf = ({ column }: PredicateTest) => options(indexed[column.index].path);
+    return new FilterLookups({
+      version,
+      predicate,
+      types: parts.map(({ type }) => type),
+      isForced: false,
+      optionsOf,
+    });
   }
 
   /**
@@ -77,12 +115,11 @@ export class FilterLookups {
    * @throws CorruptFileError
    */
   plan(fragments: readonly DataFragment[], wantedRows: number): Promise<IndexUse | null> {
-    const { version, expression } = this.#filter;
+    const { version } = this.#filter;
     return planIndexUse({
       ...this.#filter,
       fragments,
       hasStableIds: hasStableRowIds(version.file.manifest),
-      types: expression.inputTypes,
       wantedRows,
       open: (index, segment) => this.#open(index, segment, null),
     });
@@ -116,4 +153,17 @@ export class FilterLookups {
     const readerEnvironment = observed === null ? environment : { ...environment, handles: observed.handles };
     return openIndexSegment(version, readerEnvironment, index, segment, observed !== null);
   }
+}
+
+/** Returns a function that lists the indexes on a column that may answer filters. */
+function indexOptions(
+  { file, table }: OpenVersion<ReaderEnvironment>,
+  fields: readonly TableField[],
+): (path: string) => readonly UsableIndex[] {
+  const { usable, unread } = indexesOf(file, fields);
+  return (path) => {
+    noteUnread(table, unread.get(path)?.filter(({ family }) => family !== "words") ?? []);
+    // Full-text indexes answer no filter.
+    return usable.get(path)?.filter(({ kind }) => kind.name !== "FTS") ?? [];
+  };
 }

@@ -8,6 +8,7 @@ import {
   UnsupportedError,
 } from "../../errors.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
+import { type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace/queries.js";
 import { type KeyForm, keyFormOf } from "../../query/compare/keyColumns.js";
@@ -25,11 +26,14 @@ export interface MergeRequest {
   /** Null to leave target rows that no source row matches. */
   readonly remove: { readonly filter?: ExpressionInput } | null;
   readonly parameters: FilterParameters;
+  /** True to look keys up in indexes where that is probably quicker than a scan. */
+  readonly useIndexes: boolean;
 }
 
 /** A column of the key. */
 export interface KeyPart {
   readonly path: string;
+  readonly type: ValueType;
   readonly form: KeyForm;
 }
 
@@ -82,7 +86,7 @@ function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[
     if (chain.slice(0, -1).some(({ type }) => type.kind !== "struct")) {
       throw new InvalidInputError(`on: ${path} lies in a list, and rows have many values of it`);
     }
-    return { path, form: keyFormOf(field, path) };
+    return { path, type: valueTypeOfField(field), form: keyFormOf(field, path) };
   });
   const paths = new Set(parts.map(({ path }) => path));
   return parts.filter(({ path }) => paths.delete(path));

@@ -10,18 +10,33 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { NumberList } from "../../bytes/growing.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
-import { resolveProjection } from "../../query/columns/projection.js";
-import { keyColumn, rowsWithKey } from "../../query/compare/keyColumns.js";
+import type { ValueType } from "../../expression/values/types.js";
+import type { DataFragment } from "../../format/table.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
+import { type Projection, resolveProjection } from "../../query/columns/projection.js";
+import { type KeyForm, keyColumn, rowsWithKey } from "../../query/compare/keyColumns.js";
+import { FilterLookups } from "../../query/indexes/filterLookups.js";
+import type { IndexedRows } from "../../query/indexes/indexedRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
-import { physicalRow, type RowPlaces, scanColumns } from "../../query/scan/scan.js";
+import {
+  physicalRow,
+  type RowPlaces,
+  type ScannedRows,
+  scanColumns,
+  takenBatches,
+} from "../../query/scan/scan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
+import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { FilterColumn, KeyPart, MergePlan, MergeRequest, RowFilter } from "./clauses.js";
 import { hashKeys } from "./keyHashes.js";
 import { NO_ROW } from "./keyTable.js";
 import { RowMarks, setBit } from "./marks.js";
 import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
+
+/** Rows that a scan compares in the time in which an index finds one row and its columns are read. */
+const SCANNED_PER_KEY = 16;
 
 /** Pairs of a source row and a table row that it replaces; a source row may replace several. */
 export interface RowPairs {
@@ -105,13 +120,15 @@ class Join {
   async pass(keys: SourceKeys): Promise<RowPairs> {
     const pairs = new PairLists();
     if (keys.rows.length > 0 || this.#work.request.remove !== null) {
-      for await (const batch of this.#scan()) await this.#look(batch, keys, pairs);
+      for await (const batch of this.#targets(keys)) await this.#look(batch, keys, pairs);
     }
     return pairs.pairs;
   }
 
-  async *#scan(): AsyncGenerator<TargetBatch> {
-    const { key, updateFilter, removeFilter } = this.#work.plan;
+  /** Yields the rows of the table that the keys may match, or all of them. */
+  async *#targets(keys: SourceKeys): AsyncGenerator<TargetBatch> {
+    const { base, fields, plan, signal } = this.#work;
+    const { key, updateFilter, removeFilter } = plan;
     const paths = [
       ...new Set([
         ...key.map(({ path }) => path),
@@ -119,17 +136,11 @@ class Join {
         ...pathsOf(removeFilter, "target"),
       ]),
     ];
-    const projection = resolveProjection(this.#work.fields, new Map(), paths);
-    const batches = scanColumns(versionSource(this.#work.base), {
-      fragments: this.#work.base.file.manifest.fragments,
-      projection,
-      batchRows: MERGED_ROWS,
-      readAhead: STREAMED,
-      isTransient: true,
-      signal: this.#work.signal,
-    });
-    for await (const { columns, rowCount, places } of batches) {
-      this.#work.signal?.throwIfAborted();
+    const projection = resolveProjection(fields, new Map(), paths);
+    const source = versionSource(base);
+    const indexed = await this.#lookUp(keys, source);
+    for await (const { columns, rowCount, places } of targetRows(source, projection, base, indexed, signal)) {
+      signal?.throwIfAborted();
       await yieldToEventLoop();
       yield {
         columns: new Map(paths.map((path, index) => [path, columns[index]])),
@@ -137,6 +148,20 @@ class Join {
         places,
       };
     }
+  }
+
+  /** Looks the keys up in indexes. @returns null if all rows have to be compared, or if that is quicker */
+  async #lookUp(keys: SourceKeys, source: FragmentSource): Promise<IndexedRows | null> {
+    const { base, fields, plan, request, signal } = this.#work;
+    const { fragments } = base.file.manifest;
+    if (!request.useIndexes || request.remove !== null) return null;
+    if (keys.rows.length * SCANNED_PER_KEY > physicalRowCount(fragments)) return null;
+    const parts = plan.key.flatMap(({ path, type, form }, index) =>
+      isSearchable(form, type) ? [{ path, type, values: keys.columns[index] }] : [],
+    );
+    const lookups = FilterLookups.ofKeys(base, parts, fields);
+    const use = (await lookups?.plan(fragments, Number.POSITIVE_INFINITY)) ?? null;
+    return use === null || lookups === null ? null : lookups.find(use, source, null, signal);
   }
 
   async #look(batch: TargetBatch, keys: SourceKeys, pairs: PairLists): Promise<void> {
@@ -226,6 +251,39 @@ class Join {
     const removed = new Map<number, Uint32Array>();
     for (const [id, marks] of this.#removed) removed.set(id, await runAsync(marks.rows(), this.#work.signal));
     return { matched: this.#matched, removed, removedBySource: this.#removedBySource };
+  }
+}
+
+/** True if indexes hold the values of a key column as the keys do: bits became bytes, and lists one text. */
+const isSearchable = (form: KeyForm, { kind }: ValueType): boolean =>
+  typeof form === "string" && kind !== "bool" && kind !== "null" && kind !== "other";
+
+/** Yields rows of a version, fragment by fragment: those that indexes found, or all if there are none. */
+async function* targetRows(
+  source: FragmentSource,
+  projection: Projection,
+  { file: { manifest } }: OpenVersion,
+  indexed: IndexedRows | null,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ScannedRows> {
+  const { fragments } = manifest;
+  const scan = (scanned: readonly DataFragment[]) =>
+    scanColumns(source, {
+      fragments: scanned,
+      projection,
+      batchRows: MERGED_ROWS,
+      readAhead: STREAMED,
+      isTransient: true,
+      signal,
+    });
+  if (indexed === null) {
+    yield* scan(fragments);
+    return;
+  }
+  for await (const part of indexed.parts(source, fragments, signal)) {
+    yield* part.kind === "scan"
+      ? scan(part.fragments)
+      : takenBatches(source, projection, part.candidates.fragment, part.rows, signal);
   }
 }
 

@@ -42,6 +42,8 @@ const MAX_ROWS = 2 ** 32 - 1;
 /** Keys of some source rows, without keys that have nulls. */
 export interface SourceKeys {
   readonly table: KeyTable;
+  /** Columns of the keys, by row of the key table. */
+  readonly columns: readonly KeyColumn[];
   /** By row of the key table: number of the source row. */
   readonly rows: Uint32Array;
   /** Further columns, by row of the key table. */
@@ -213,7 +215,7 @@ export class SourceRows {
     const keys = columns.slice(0, keyPlaces.length) as KeyColumn[];
     const table = await KeyTable.of(keys, hashes);
     const carried = columns.slice(keyPlaces.length);
-    return { keys: { table, rows, carried, covers, seed, isFirst: pass === 0 }, byteLength };
+    return { keys: { table, columns: keys, rows, carried, covers, seed, isFirst: pass === 0 }, byteLength };
   }
 }
 

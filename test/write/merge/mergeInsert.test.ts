@@ -87,6 +87,7 @@ const requestOf = ({ on, update, insert, remove }: Merge): MergeRequest => ({
   insert,
   remove: remove === null ? null : { filter: remove === "all" ? undefined : FILTERS[remove] },
   parameters: {},
+  useIndexes: true,
 });
 
 interface Outcome {
