@@ -5,15 +5,16 @@ import type { BlobFile } from "./blob.js";
 import { failure, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
 import type { Job } from "./job.js";
+import type { Data } from "./like.js";
 import type { LsmStats } from "./lsm.js";
 import type { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
 import { BranchContents } from "./native.js";
 import type { AutoQuery, FullTextQuery, Query, TakeQuery, VectorQuery } from "./query.js";
-import type { Data, IntoSql } from "./tableInput.js";
 import type { TableState } from "./tableState.js";
 import type * as types from "./tableTypes.js";
 import type { Tags } from "./tags.js";
+import type { IntoSql } from "./util.js";
 import type { IntoVector, MultiVector } from "./vectors.js";
 
 /** Updates by column, as an object or a map. */

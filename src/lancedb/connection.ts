@@ -1,16 +1,20 @@
 /** Connections to databases. */
 
+import { Table as ArrowTable } from "apache-arrow";
 import { NamespaceError } from "../errors.js";
 import type { CreateTableResponse } from "../namespace/tables.js";
 import type { Table } from "./abstractTable.js";
 import type * as types from "./connectionTypes.js";
 import type { Database } from "./database.js";
+import { type EngineRows, rowsToCreate, schemaToCreate } from "./engineRows.js";
 import { failure, notSupported, translated } from "./failures.js";
 import { Job, jobInfoOf } from "./job.js";
+import type { Data, SchemaLike, TableLike } from "./like.js";
 import type { MaterializedView } from "./materialized_view.js";
 import type * as native from "./native.js";
+import { isSameSchema } from "./sameSchema.js";
+import { sanitizeSchema } from "./sanitize.js";
 import { LocalTable, openLocalTable } from "./table.js";
-import { type Data, isEmpty, rowsOf, type SchemaLike, type TableLike } from "./tableInput.js";
 import { TableState } from "./tableState.js";
 
 export type * from "./connectionTypes.js";
@@ -222,10 +226,12 @@ export class LocalConnection extends Connection {
   ): Promise<Table> {
     if (typeof nameOrOptions === "object") {
       const { name, data, ...others } = nameOrOptions;
-      return this.#create(name, data, dataOrNamespacePath as string[] | undefined, others);
+      const rows = () => rowsToCreate(data, others);
+      return this.#create(name, rows, dataOrNamespacePath as string[] | undefined, others);
     }
     const [namespacePath, others] = pathAndOptions(namespacePathOrOptions, options);
-    return this.#create(nameOrOptions, dataOrNamespacePath as Rows, namespacePath, others);
+    const rows = () => rowsToCreate(dataOrNamespacePath as Rows, others);
+    return this.#create(nameOrOptions, rows, namespacePath, others);
   }
 
   async createEmptyTable(
@@ -235,7 +241,8 @@ export class LocalConnection extends Connection {
     options?: Partial<types.CreateTableOptions>,
   ): Promise<Table> {
     const [namespacePath, others] = pathAndOptions(namespacePathOrOptions, options);
-    return this.#create(name, [], namespacePath, { ...others, schema });
+    const rows = () => new ArrowTable(schemaToCreate(schema, others.embeddingFunction));
+    return this.#create(name, rows, namespacePath, others);
   }
 
   async dropTable(name: string, namespacePath?: string[]): Promise<void> {
@@ -381,28 +388,35 @@ export class LocalConnection extends Connection {
 
   async #create(
     name: string,
-    data: Data,
+    makeRows: () => EngineRows | Promise<EngineRows>,
     namespacePath: readonly string[] | undefined,
     options: Partial<types.CreateTableOptions>,
   ): Promise<Table> {
     const database = this.#database;
-    const { mode = "create", existOk = false, schema } = options;
+    const { mode = "create", existOk = false } = options;
+    const rows = await makeRows();
     if (mode !== "create" && mode !== "overwrite") throw failure(`Invalid mode ${mode}`);
     const id = [...(namespacePath ?? []), name];
-    const rows = rowsOf(data);
-    if (schema === undefined && isEmpty(data)) {
-      throw new Error("At least one record or a schema needs to be provided");
-    }
     const storageOptions = { ...database.storageOptions, ...newTableOptions(options) };
     try {
-      const created = await database.namespace.createTable({ id, mode, storageOptions, schema }, rows);
+      const created = await database.namespace.createTable({ id, mode, storageOptions }, rows);
       return new LocalTable(new TableState(database, openedOf(database, id, created)));
     } catch (error) {
       const exists = error instanceof NamespaceError && error.type === "TableAlreadyExists";
       if (!exists || !existOk) throw translated(error, name);
-      return openLocalTable(database, id);
+      return openEqualTable(database, id, rows);
     }
   }
+}
+
+/** Opens a table that exists already. @throws Error if the rows have other columns */
+async function openEqualTable(database: Database, id: readonly string[], rows: EngineRows): Promise<Table> {
+  const table = await openLocalTable(database, id);
+  if ("schema" in rows && !isSameSchema(sanitizeSchema(rows.schema), await table.schema())) {
+    table.close();
+    throw failure("Schema Error: Provided schema does not match existing table schema");
+  }
+  return table;
 }
 
 /** Returns the options of a new table's storage, with names in snake case. */

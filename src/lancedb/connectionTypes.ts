@@ -1,7 +1,8 @@
 /** Options of connections, by the names that LanceDB declares. */
 
+import type { EmbeddingFunctionConfig } from "./embedding/registry.js";
+import type { SchemaLike } from "./like.js";
 import type { MaterializedViewSelect } from "./materialized_view.js";
-import type { SchemaLike } from "./tableInput.js";
 
 /** Options of a new table. */
 export interface CreateTableOptions {
@@ -17,6 +18,8 @@ export interface CreateTableOptions {
   enableV2ManifestPaths?: boolean;
   /** Schema of the table. Default: inferred from the rows. */
   schema?: SchemaLike;
+  /** Function that embeds a column of the rows. */
+  embeddingFunction?: EmbeddingFunctionConfig;
 }
 
 /** Options of {@link Connection.openTable}. */

@@ -3,8 +3,8 @@
 import type { MergeInsertIntoTableRequest } from "../namespace/rows.js";
 import { conditionOf } from "./conditions.js";
 import { failure } from "./failures.js";
+import type { Data } from "./like.js";
 import type { MergeResult } from "./native.js";
-import type { Data } from "./tableInput.js";
 
 /** Clauses of a merge, as members of the engine's request. */
 export type MergeClauses = Omit<MergeInsertIntoTableRequest, "id" | "branch">;

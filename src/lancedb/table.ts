@@ -3,17 +3,18 @@
 import type { Table as ArrowTable, Schema } from "apache-arrow";
 import { performance, setTimeout } from "../async/timers.js";
 import { Branches } from "./abstractTable.js";
-import { type BlobFile, blobColumnsOf } from "./blob.js";
+import { BlobFile, blobColumnsOf } from "./blob.js";
 import { conditionOf } from "./conditions.js";
 import type { Database } from "./database.js";
+import { type EngineRows, rowsToAdd } from "./engineRows.js";
 import { failure, inCall, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
 import { Job } from "./job.js";
+import type { Data } from "./like.js";
 import type { LsmStats } from "./lsm.js";
 import { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
 import { QueriedTable } from "./queriedTable.js";
-import { type Data, rowsOf } from "./tableInput.js";
 import type { NamespaceCalls } from "./tableReader.js";
 import {
   indexConfigOf,
@@ -25,6 +26,7 @@ import {
   optimizeStatsOf,
   PRIMARY_KEY,
   reportsOf,
+  rowIdsOf,
   type Updates,
   updatesOf,
 } from "./tableRequests.js";
@@ -68,7 +70,10 @@ export class LocalTable extends QueriedTable {
     const mode = options?.mode ?? "append";
     if (mode !== "append" && mode !== "overwrite") throw failure(`Invalid mode: ${mode}`);
     this.inner.requireOpen();
-    const rows = rowsOf(data);
+    if (Array.isArray(data) && data.length === 0) {
+      throw failure("Invalid input, Cannot scan an empty Vec<RecordBatch>");
+    }
+    const rows = await this.#rowsToAdd(data);
     const report = options?.progress && reportsOf(options.progress);
     const { version, numInsertedRows } = await this.inner.change((namespace, table) =>
       namespace.insertIntoTable(
@@ -87,7 +92,11 @@ export class LocalTable extends QueriedTable {
       throw failure("Invalid input, at least one column must be specified in an update operation");
     }
     const { updatedRows, version } = await this.inner.change((namespace, table) =>
-      namespace.updateTable({ ...table, updates, ...(where != null && { predicate: conditionOf(where) }) }),
+      namespace.updateTable({
+        ...table,
+        updates,
+        ...(where != null && { predicate: conditionOf(where) }),
+      }),
     );
     return { rowsUpdated: updatedRows, version };
   }
@@ -166,12 +175,17 @@ export class LocalTable extends QueriedTable {
     return blobColumnsOf(await this.inner.schema());
   }
 
-  fetchBlobs(column: string, rowIds: readonly (bigint | number)[]): Promise<(Buffer | null)[]> {
-    return Promise.reject(notSupported(`blobs by row id (${column}, ${rowIds.length} rows)`));
+  async fetchBlobs(column: string, rowIds: readonly (bigint | number)[]): Promise<(Buffer | null)[]> {
+    const files = await this.fetchBlobFiles(column, rowIds);
+    return Promise.all(files.map((file) => file?.read() ?? null));
   }
 
-  fetchBlobFiles(column: string, rowIds: readonly (bigint | number)[]): Promise<(BlobFile | null)[]> {
-    return Promise.reject(notSupported(`blobs by row id (${column}, ${rowIds.length} rows)`));
+  async fetchBlobFiles(column: string, rowIds: readonly (bigint | number)[]): Promise<(BlobFile | null)[]> {
+    const ids = rowIdsOf(rowIds);
+    const blobs = await this.inner.read((namespace, shown) =>
+      namespace.takeBlobs({ ...shown, column, rowIds: ids }),
+    );
+    return blobs.map((blob) => (blob === null ? null : new BlobFile(blob)));
   }
 
   async addColumns(newColumnTransforms: NewColumns): Promise<native.AddColumnsResult> {
@@ -402,7 +416,7 @@ export class LocalTable extends QueriedTable {
     const keys = typeof on === "string" ? [on] : on;
     return new MergeInsertBuilder(
       async (clauses, data) => {
-        const rows = rowsOf(data);
+        const rows = await this.#rowsToAdd(data);
         const merged = this.inner.change((namespace, table) =>
           namespace.mergeInsertIntoTable({ ...table, ...clauses }, rows),
         );
@@ -425,6 +439,11 @@ export class LocalTable extends QueriedTable {
   /** Renames all manifests so that their names sort the latest version first. */
   async migrateManifestPathsV2(): Promise<void> {
     if (!(await this.usesV2ManifestPaths())) throw notSupported("migrateManifestPathsV2");
+  }
+
+  /** Returns rows as the columns of this table need them, with the vectors of its embedding functions. */
+  async #rowsToAdd(data: Data): Promise<EngineRows> {
+    return rowsToAdd(data, await this.inner.schema());
   }
 
   #onlyOnServers(operation: string): Error {

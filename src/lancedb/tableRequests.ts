@@ -13,9 +13,9 @@ import type { CleanupTableResponse, OptimizeTableResponse, StartedJob } from "..
 import { failure } from "./failures.js";
 import { type IndexOptions, requestOfIndex } from "./indices.js";
 import type * as native from "./native.js";
-import { type IntoSql, toSQL } from "./tableInput.js";
 import type { ChangedTable } from "./tableState.js";
 import type { UpdateOptions, WriteProgress } from "./tableTypes.js";
+import { type IntoSql, toSQL } from "./util.js";
 
 /** Key of a field's metadata that makes it the primary key. */
 export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
@@ -201,7 +201,7 @@ export function reportsOf(
   };
 }
 
-/** Returns a row id as text of an unsigned 64-bit integer. */
+/** Returns row ids as unsigned 64-bit integers. */
 export function rowIdsOf(rowIds: readonly (bigint | number)[]): bigint[] {
   return Array.from(rowIds, (rowId) => {
     if (typeof rowId === "number") {
