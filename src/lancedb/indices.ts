@@ -1,6 +1,7 @@
 /** Kinds of indexes and their settings. */
 
 import type { CreateTableIndexRequest } from "../namespace/indexes.js";
+import { failure } from "./failures.js";
 
 /** Settings that all vector indexes have. */
 interface VectorIndexOptions {
@@ -153,6 +154,10 @@ export class Index {
   /** Makes an index of words for text searches. */
   static fts(options: Partial<FtsOptions> = {}): Index {
     const { lowercase, ngramMinLength, ngramMaxLength, withPosition = true, ...others } = options;
+    const { blockSize } = others;
+    if (blockSize != null && blockSize !== 128 && blockSize !== 256) {
+      throw failure(`Invalid user input: FTS inverted index block_size must be one of 128 or 256, got ${blockSize}`);
+    }
     return new Index("FTS", {
       ...others,
       withPosition,

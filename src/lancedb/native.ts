@@ -429,7 +429,8 @@ export class BranchContents {
   constructor(parentVersion: number, manifestSize: number, parentBranch?: string) {
     this.parentVersion = parentVersion;
     this.manifestSize = manifestSize;
-    if (parentBranch !== undefined) this.parentBranch = parentBranch;
+    // LanceDB declares a string, and gives null for main.
+    this.parentBranch = parentBranch ?? (null as unknown as string);
   }
 }
 
