@@ -1,6 +1,7 @@
 /** Opening connections by address. */
 
 import { DirectoryNamespace } from "../DirectoryNamespace.js";
+import { memoryDisk } from "../disks/memoryDisk.js";
 import { homeDirectory } from "../platform/native.js";
 import { type Connection, cleanseStorageOptions, LocalConnection } from "./connection.js";
 import { Database } from "./database.js";
@@ -139,9 +140,11 @@ function intervalOf({
 /** Returns the namespace of a directory. */
 function openDirectory(uri: string): DirectoryNamespace {
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(uri)?.[1]?.toLowerCase();
-  if (scheme === "memory") throw notSupported("databases in memory are not there: memory://");
+  if (scheme === "memory") return new DirectoryNamespace({ root: "/", disk: memoryDisk() });
   if (scheme !== undefined && scheme !== "file") {
-    throw notSupported(`databases of the scheme '${scheme}' are not there, only directories and file://`);
+    throw notSupported(
+      `databases of the scheme '${scheme}' are not there, only directories, file:// and memory://`,
+    );
   }
   try {
     return new DirectoryNamespace({

@@ -2,7 +2,8 @@
 
 import { Table as ArrowTable } from "apache-arrow";
 import { NamespaceError } from "../errors.js";
-import type { CreateTableResponse } from "../namespace/tables.js";
+import type { Properties } from "../namespace/request.js";
+import type { CreateTableResponse, ListTablesRequest, ListTablesResponse } from "../namespace/tables.js";
 import type { Table } from "./abstractTable.js";
 import type * as types from "./connectionTypes.js";
 import type { Database } from "./database.js";
@@ -168,7 +169,7 @@ export class LocalConnection extends Connection {
     options?: Partial<types.TableNamesOptions>,
   ): Promise<string[]> {
     const [id, { startAfter, limit }] = pathAndOptions(namespacePathOrOptions, options);
-    const { tables } = await this.#database.call((namespace) => namespace.listTables({ id }));
+    const { tables } = await this.#tablesOf({ id });
     const after = startAfter == null ? [...tables] : tables.filter((name) => name > startAfter);
     return limit == null ? after : after.slice(0, limit);
   }
@@ -178,11 +179,9 @@ export class LocalConnection extends Connection {
     options?: Partial<types.ListTablesOptions>,
   ): Promise<native.ListTablesResponse> {
     const [id, page] = pathAndOptions(namespacePathOrOptions, options);
-    const database = this.#database;
+    this.#requireOpen();
     if (page.limit === 0) return { tables: [] };
-    const { tables, pageToken } = await database.call((namespace) =>
-      namespace.listTables({ id, ...pageOf(page) }),
-    );
+    const { tables, pageToken } = await this.#tablesOf({ id, ...pageOf(page) });
     return { tables: [...tables], ...(pageToken !== undefined && { pageToken }) };
   }
 
@@ -299,7 +298,7 @@ export class LocalConnection extends Connection {
         properties: properties ?? undefined,
       }),
     );
-    return Object.keys(created.properties).length === 0 ? {} : { properties: { ...created.properties } };
+    return propertiesOf(created);
   }
 
   async dropNamespace(
@@ -318,7 +317,7 @@ export class LocalConnection extends Connection {
       }),
     );
     return {
-      ...(properties !== undefined && { properties: { ...properties } }),
+      ...propertiesOf({ properties }),
       ...(transactionId !== undefined && { transactionId: [...transactionId] }),
     };
   }
@@ -371,6 +370,16 @@ export class LocalConnection extends Connection {
     return true;
   }
 
+  /** Lists tables. A namespace that is not there has none, as in LanceDB. */
+  async #tablesOf(request: ListTablesRequest): Promise<ListTablesResponse> {
+    try {
+      return await this.#database.namespace.listTables(request);
+    } catch (error) {
+      if (error instanceof NamespaceError && error.type === "NamespaceNotFound") return { tables: [] };
+      throw translated(error);
+    }
+  }
+
   /** The database. @throws Error if the connection is closed */
   get #database(): Database {
     this.#requireOpen();
@@ -418,6 +427,10 @@ async function openEqualTable(database: Database, id: readonly string[], rows: E
   }
   return table;
 }
+
+/** Returns the properties of a namespace, if there are any. */
+const propertiesOf = ({ properties = {} }: { readonly properties?: Properties | undefined }) =>
+  Object.keys(properties).length === 0 ? {} : { properties: { ...properties } };
 
 /** Returns the options of a new table's storage, with names in snake case. */
 function newTableOptions({

@@ -122,7 +122,7 @@ function sentenceOf(error: NamespaceError, table: string | undefined): string {
     case "TableVersionNotFound":
       return `lance error: Not found: ${message}: the version was not found`;
     case "TableBranchNotFound":
-      return `lance error: Not found: ${message}: the branch does not exist`;
+      return `lance error: Ref not found error: Branch ${nameIn(message, /no branch (\S+)/)} does not exist: Not found`;
     case "TableTagNotFound":
       return `lance error: Ref not found error: tag ${nameIn(message, /no tag (\S+)/)} does not exist`;
     case "TableTagAlreadyExists":

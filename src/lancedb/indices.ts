@@ -156,7 +156,9 @@ export class Index {
     const { lowercase, ngramMinLength, ngramMaxLength, withPosition = true, ...others } = options;
     const { blockSize } = others;
     if (blockSize != null && blockSize !== 128 && blockSize !== 256) {
-      throw failure(`Invalid user input: FTS inverted index block_size must be one of 128 or 256, got ${blockSize}`);
+      throw failure(
+        `Invalid user input: FTS inverted index block_size must be one of 128 or 256, got ${blockSize}`,
+      );
     }
     return new Index("FTS", {
       ...others,
