@@ -83,7 +83,7 @@ const ARROWS: Record<string, readonly string[]> = {
     "DirectoryNamespace",
   ],
   // biome-ignore format: one row, one line
-  lancedb: ["platform", "errors", "async", "optionMembers", "namespace", "bytes", "arrow", "expression", "operationTable", "DirectoryNamespace"],
+  lancedb: ["platform", "errors", "async", "optionMembers", "namespace", "bytes", "arrow", "expression", "operationTable", "DirectoryNamespace", "disks"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */
