@@ -440,7 +440,7 @@ describe("indexes of the reference", () => {
     await table.createIndex("kind", { config: Index.bitmap() });
     await table.createIndex("text", { config: Index.fts() });
     await table.createIndex("vector", { config: Index.ivfFlat({ numPartitions: 2 }) });
-    // An index that we do not write: its fragments are not merged.
+    // An index that we do not write: its fragments are not merged, or it loses them.
     await table.createIndex("text", { config: Index.fm(), name: "other_idx" });
     for (const from of [400, 420, 440]) await table.add(people(from, 20));
     await table.delete("id % 9 = 4");
@@ -453,7 +453,6 @@ describe("indexes of the reference", () => {
     const before = await withReference(name, answersOf);
     for (const answer of Object.values(before)) expect(answer.length).toBeGreaterThan(10);
     const response = await namespace.optimizeTable({ id: [name] });
-    const indexed = stable ? [5] : [0, 1];
     expect(response).toMatchObject(
       stable
         ? { fragmentsRemoved: 5, fragmentsAdded: 2, indexedFragmentsLeft: 0 }
@@ -466,7 +465,7 @@ describe("indexes of the reference", () => {
       kind_idx: all,
       text_idx: all,
       vector_idx: all,
-      other_idx: indexed,
+      other_idx: stable ? [] : [0, 1],
     });
     expect(await withReference(name, answersOf)).toEqual(before);
     await withReference(name, async (table) => {
