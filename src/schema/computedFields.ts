@@ -16,6 +16,7 @@
  *     computed_column.kind        "sql"
  *     computed_column.expression  its text
  *     computed_column.inputs      JSON array of the paths that it names
+ *     computed_refresh.…          what its values were computed from (write/backfill/refreshSignatures.ts)
  *
  * A declaration of another kind, or a damaged one, is _foreign_. Its column is read and written like any
  * computed column, and its metadata stays unchanged. Only another engine computes its values. All kinds name
@@ -59,6 +60,8 @@ interface DeclaredField {
 
 const VIRTUAL = "virtual_column";
 const COMPUTED = "computed_column";
+/** Key of the signatures of the inputs that the values of an SQL column were computed from. */
+export const REFRESH_SIGNATURES = "computed_refresh.source_signature";
 const SQL = "sql";
 const BACKEND = "tiltyard";
 /** Characters of another engine's text that an error shows. */
@@ -77,6 +80,7 @@ export function declarationMetadata(
       [`${COMPUTED}.kind`, SQL],
       [`${COMPUTED}.expression`, declaration.expression],
       [`${COMPUTED}.inputs`, inputs],
+      [REFRESH_SIGNATURES, "{}"],
     ]);
   }
   const metadata = new Map([

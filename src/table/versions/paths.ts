@@ -62,6 +62,9 @@ export const computedDirectory = (tableRoot: string): string => join(sideDirecto
 export const fittingRecordPath = (tableRoot: string, fieldId: number): string =>
   join(computedDirectory(tableRoot), `${fieldId}.json`);
 
+/** Directory of the signatures that LanceDB keeps of computed columns. */
+export const refreshDirectory = (tableRoot: string): string => join(tableRoot, "_computed");
+
 /** Parts of a table or branch in its directory; directories of nested branches may lie among them. */
 export const TABLE_PARTS: readonly string[] = [
   "_versions",
@@ -69,6 +72,7 @@ export const TABLE_PARTS: readonly string[] = [
   "data",
   "_deletions",
   "_indices",
+  "_computed",
   "_tiltyard",
 ];
 
@@ -77,7 +81,7 @@ export const CREATED_PARTS: readonly string[] = ["_versions", "_transactions", "
 export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
 
 /** Directories with unique file names: the file's name, or its directory's, contains a random id. */
-const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", "_indices"];
+const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", "_indices", "_computed"];
 /** Directories whose file names may be reused by a later table or branch. */
 const REPEATED_NAMES: readonly string[] = ["_versions", "_refs", "_tiltyard", "_staging", "tree"];
 

@@ -13,11 +13,12 @@ import { ConcurrentModificationError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { allowManyListeners } from "../../platform/native.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
-import type { ChangeTarget } from "../../table/commit/commit.js";
+import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
+import { planOwnMetadata } from "../columns/fieldMetadata.js";
 import { AppendedFiles } from "./appendedFiles.js";
 import {
   type BackfillControl,
@@ -35,6 +36,7 @@ import { writeFittingRecord } from "./fittingRecord.js";
 import { localFill } from "./localFill.js";
 import { type ComputeFragments, type OpenFragment, OpenFragments } from "./openFragments.js";
 import { fittingVersion, outdatedRows } from "./outdatedRows.js";
+import { writeSignatures } from "./refreshSignatures.js";
 import { type FilledFile, notedState, stateToNote } from "./resumeNote.js";
 import { digestOf } from "./storedFields.js";
 
@@ -135,8 +137,8 @@ async function fillInRounds(
   }
   // The work is done; a cleanup removes any remaining files.
   await checkpoints.removeAll("all").catch(() => undefined);
-  if (fitting !== null) await recordFitting(run, base, fitting);
-  return { rows: open.doneRows, fragments: open.count, version: committed };
+  const recorded = fitting === null ? null : await recordFitting(run, base, fitting);
+  return { rows: open.doneRows, fragments: open.count, version: recorded ?? committed };
 }
 
 const NOTHING_CLEARED = { version: null, fitting: null };
@@ -169,16 +171,31 @@ async function* computedGroups(
   if (group.length > 0) yield group;
 }
 
-/** Records a version in which all values fit, so that later backfills skip the transactions before it. */
+/**
+ * Records a version in which all values fit, so that later backfills skip the transactions before it, and for
+ * LanceDB the signatures of fragments in which they do.
+ * @returns the version that names the signatures; null if there are no new ones
+ */
 async function recordFitting(
   run: BackfillRun,
   base: OpenVersion<ReaderEnvironment>,
   fitting: OpenVersion,
-): Promise<void> {
+): Promise<number | null> {
   const { field } = await resolvedAsAsked(run, base);
   const marks = await outdatedRows(base, field, fittingVersion(fitting, field), run.signal);
   // The transactions tell the same if writing the record fails.
   if (marks.size === 0) await writeFittingRecord(base, field).catch(() => undefined);
+  const metadata = await writeSignatures(base, field, ({ id }) => !marks.has(id));
+  if (metadata === null) return null;
+  const done = await commitPlanned(
+    run.target,
+    ({ file }) => {
+      const isStill = file.manifest.fields.some(({ id, name }) => id === field.id && name === field.name);
+      return isStill ? { transaction: planOwnMetadata(file, field.id, metadata) } : null;
+    },
+    { signal: run.signal, verify: () => run.control.hold() },
+  );
+  return done?.committed.version ?? null;
 }
 
 async function latestOf(table: TableAt<ReaderEnvironment>): Promise<OpenVersion<ReaderEnvironment>> {

@@ -11,7 +11,8 @@
  *
  * Values fit in the version that gave the table the column, in a version that replaced all rows, and in the
  * version that a backfill recorded (fittingRecord.ts). If versions since then are gone, all rows of fragments
- * outside the record are marked.
+ * outside the record are marked. Fragments with the signature of their inputs (refreshSignatures.ts) have no
+ * marks.
  */
 
 import { decodeRoaring } from "../../bytes/roaring.js";
@@ -34,6 +35,7 @@ import {
   type TableEnvironment,
 } from "../../table/versions/tableAt.js";
 import { findVersion } from "../../table/versions/versions.js";
+import { recordedFragments } from "./refreshSignatures.js";
 import { areStored, filesWith } from "./storedFields.js";
 
 /** Offsets of rows of a fragment, ascending, or all of them. */
@@ -56,17 +58,25 @@ export interface FittingVersion {
  * @throws CorruptFileError; the signal's reason
  */
 export async function outdatedRows(
-  { table, file, version }: OpenVersion,
+  open: OpenVersion,
   field: TableField,
   fitting: FittingVersion | null,
   signal?: AbortSignal,
 ): Promise<Marks> {
+  const { table, file, version } = open;
   const { fields, fragments } = file.manifest;
   const ids = new Set(fieldIdsOf(field));
   if (!fragments.some(({ files }) => areStored(files, ids))) return NO_MARKS;
+  const recorded = await recordedFragments(open, field);
+  const unrecorded = new Set<number>();
+  for (const fragment of fragments) {
+    if (areStored(fragment.files, ids) && !(await recorded.has(fragment))) unrecorded.add(fragment.id);
+  }
+  if (unrecorded.size === 0) return NO_MARKS;
   const inputs = inputNamesOf(decodeSchema(fields, file.path), field);
   const history = new History({ ids, fieldId: field.id, inputs, fitting, signal });
-  return (await history.marksOf(table, version)) ?? NO_MARKS;
+  const marks = (await history.marksOf(table, version)) ?? NO_MARKS;
+  return new Map([...marks].filter(([id]) => unrecorded.has(id)));
 }
 
 /** Makes the record of a version in which all values fit. */

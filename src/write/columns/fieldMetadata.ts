@@ -115,6 +115,20 @@ export const planConfig = (base: ManifestFile, entries: ReadonlyMap<string, stri
     UpdateConfig.create({ configUpdates: encodeUpdate(entries, false) }),
   );
 
+/** Plans a change of a field's metadata that needs no check. */
+export function planOwnMetadata(
+  { manifest }: ManifestFile,
+  fieldId: number,
+  entries: ReadonlyMap<string, string>,
+): Transaction {
+  const entry = FieldMetadataUpdatesEntry.create({ fieldId, update: encodeUpdate(entries, false) });
+  return newTransaction(
+    manifest.version,
+    "updateConfig",
+    UpdateConfig.create({ fieldMetadataUpdates: [entry] }),
+  );
+}
+
 /** Refuses to delete LanceDB's rules of `function` columns, which no other engine can write again. */
 function refuseLostRules({ manifest, path }: ManifestFile, metadata: ReadonlyMap<string, string>): void {
   const rules = manifest.schemaMetadata.get(FUNCTION_BINDINGS);

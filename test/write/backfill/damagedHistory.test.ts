@@ -1,6 +1,6 @@
 /** Tables with malformed transactions, in which the history of computed columns is looked up. */
 
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
 import { expect } from "vitest";
@@ -27,6 +27,7 @@ it("all values are stale in a version that claims to restore itself", async ({ r
   const changed = { ...file, manifest: file.manifest, transactionBytes: Transaction.encode(transaction) };
   await writeFile(path, Buffer.concat(encodeManifestFile(changed).chunks));
   await writeFile(join(location as string, "_tiltyard", "computed", "1.json"), "");
+  await rm(join(location as string, "_computed"), { recursive: true });
 
   const reopened = new DirectoryNamespace({ root, durability: "none", workers: 0 });
   const { columns } = await reopened.describeComputedColumns(ID);
