@@ -15,6 +15,7 @@ export {
   PhraseQuery,
   rerankers,
   type Table,
+  tokenize,
   VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

@@ -16,6 +16,7 @@ export {
   Operator,
   PhraseQuery,
   rerankers,
+  tokenize,
   VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";
