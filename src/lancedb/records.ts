@@ -14,16 +14,13 @@ import {
 import { dataFromColumn } from "../arrow/exchange/data.js";
 import { encodeValues } from "../arrow/objects/encodeValues.js";
 import type { ValuePlace } from "../arrow/objects/faults.js";
-import { rowsOfObjectBatch } from "../arrow/objects/objectBatches.js";
 import { isRecord, memberOf } from "../arrow/objects/valueKinds.js";
 import type { Steps } from "../async/eventLoop.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { isStruct } from "./like.js";
 import { loosened, mustLoosen } from "./looseValues.js";
+import { endsOfPieces } from "./recordPieces.js";
 import { type InferenceOptions, inferSchemaInSteps, requireRow } from "./schema.js";
-
-/** Part of a batch of the engine that one step encodes: the event loop turns after each. */
-const BATCH_PART = 1 / 4;
 
 export type Records = Array<Record<string, unknown>>;
 
@@ -50,21 +47,23 @@ export function* tableOfRecords(data: Records, options: RecordOptions): Steps<Ta
   }
   if (data.length === 0) return new Table(wanted as Schema);
   const isWhole = options.isWhole === true && wanted !== undefined;
-  const inferred = isWhole ? wanted : yield* inferSchemaInSteps(data, wanted, options);
+  const pieces = options.isOneBatch === true ? [data.length] : yield* endsOfPieces(data);
+  const inferred = isWhole ? wanted : yield* inferSchemaInSteps(data, wanted, options, pieces);
   const schema = wanted === undefined ? new Schema(inferred.fields, options.metadata) : inferred;
   if (schema.fields.length === 0) return new Table(schema);
-  const isOneBatch = options.isOneBatch === true || hasDictionary(schema.fields);
-  const batchRows = isOneBatch ? data.length : Math.ceil(rowsOfObjectBatch(schema) * BATCH_PART);
   const batches: RecordBatch[] = [];
-  for (let row = 0; row < data.length; row += batchRows) {
-    const rows = Array.from(data.slice(row, row + batchRows), (each, index) => requireRow(each, row + index));
+  let row = 0;
+  for (const end of hasDictionary(schema.fields) ? [data.length] : pieces) {
+    const start = row;
+    row = end;
+    const rows = Array.from(data.slice(start, end), (each, index) => requireRow(each, start + index));
     const children: Data[] = [];
     for (const field of schema.fields) {
       const { name } = field;
       const values = rows.map((each) => memberOf(each, name));
       if (isStruct(field.type)) completeStructs(values, field);
       yield;
-      children.push(dataOf(values, field, { path: name, rowOf: (index) => row + index }));
+      children.push(dataOf(values, field, { path: name, rowOf: (index) => start + index }));
       yield;
     }
     batches.push(batchOf(schema, children, rows.length));

@@ -20,7 +20,7 @@
 import type { DataType, Schema } from "apache-arrow";
 import * as arrow from "apache-arrow";
 import { isRecord } from "../arrow/objects/valueKinds.js";
-import { Pace, runSync, type Steps } from "../async/eventLoop.js";
+import { runSync, type Steps } from "../async/eventLoop.js";
 import { tagOf } from "../bytes/anyRealm.js";
 import { isBlobField } from "./blobField.js";
 import { isMap, isStruct } from "./like.js";
@@ -44,34 +44,31 @@ export function inferSchema(
   schema: Schema | undefined,
   options: InferenceOptions,
 ): Schema {
-  return runSync(inferSchemaInSteps(data, schema, options));
+  return runSync(inferSchemaInSteps(data, schema, options, [data.length]));
 }
 
-/** Does what {@link inferSchema} does, and can be interrupted. */
+/**
+ * Does what {@link inferSchema} does, and can be interrupted.
+ * @param pieces where pieces of the rows end, after each of which it may be
+ */
 export function* inferSchemaInSteps(
   data: Array<Record<string, unknown>>,
   schema: Schema | undefined,
   options: InferenceOptions,
+  pieces: readonly number[],
 ): Steps<Schema> {
-  const pace = new Pace(ROWS_OF_STEP);
-  if (schema !== undefined) {
-    const named = new NamedFields(schema.fields);
-    for (let row = 0; row < data.length; row++) {
-      named.add(requireRow(data[row], row), row, "");
-      if (pace.isStep()) yield;
-    }
-    return new arrow.Schema(named.fields(), schema.metadata);
-  }
+  const named = schema && new NamedFields(schema.fields);
   const inferred = new InferredFields(options, 0);
-  for (let row = 0; row < data.length; row++) {
-    inferred.add(requireRow(data[row], row), row, "");
-    if (pace.isStep()) yield;
+  const rows = named ?? inferred;
+  let row = 0;
+  for (const end of pieces) {
+    for (; row < end; row++) rows.add(requireRow(data[row], row), row, "");
+    yield;
   }
-  return new arrow.Schema(inferred.fields(""));
+  if (named === undefined) return new arrow.Schema(inferred.fields(""));
+  return new arrow.Schema(named.fields(), schema?.metadata);
 }
 
-/** Rows that a step visits. */
-const ROWS_OF_STEP = 256;
 /** Maximum nesting of a value. */
 const MAX_DEPTH = 64;
 

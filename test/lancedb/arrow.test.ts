@@ -360,6 +360,30 @@ describe("convertToTable", () => {
   });
 });
 
+describe("batches of rows", () => {
+  it("are small where rows are large, and turn the event loop between them", async () => {
+    const rows = Array.from({ length: 40 }, (_, id) => ({
+      id,
+      text: "x".repeat(200_000),
+      list: Array(20_000).fill(id),
+    }));
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    const table = await ours.convertToTable(rows);
+    clearInterval(timer);
+    expect(Math.max(...table.batches.map(({ numRows }) => numRows))).toBeLessThan(5);
+    expect(turns).toBeGreaterThan(0);
+    expect([table.numRows, table.getChild("list")?.get(39)?.get(19_999)]).toEqual([40, 39]);
+  });
+
+  it("share one dictionary", async () => {
+    const rows = Array.from({ length: 5000 }, (_, id) => ({ text: `${id % 3}` }));
+    const table = await ours.convertToTable(rows, undefined, { dictionaryEncodeStrings: true });
+    expect(table.batches).toHaveLength(1);
+    expect(table.getChild("text")?.get(4999)).toBe("1");
+  });
+});
+
 describe("bytes of Arrow IPC", () => {
   it("come back as the rows that they were made of", async () => {
     const rows = [{ id: 1, tags: ["a"] }];

@@ -139,7 +139,7 @@ async function* encodeRows(schema: Schema, rows: ObjectRows, guessed: Guessed | 
     ? `the types are those of the first ${guessed.rowCount} rows; pass a schema`
     : undefined;
   const columnNames = new Set(schema.fields.map(({ name }) => name));
-  const batchRows = rowsOfObjectBatch(schema);
+  const batchRows = rowsOfBatch(schema);
   let firstRow = 0;
   for (let taken = await rows.take(); taken.length > 0; taken = await rows.take()) {
     for (let slot = 0; slot < taken.length; slot += batchRows) {
@@ -163,8 +163,7 @@ async function* encodeRows(schema: Schema, rows: ObjectRows, guessed: Guessed | 
   }
 }
 
-/** Returns the number of rows that a batch should have, so that encoding it does not block the event loop. */
-export function rowsOfObjectBatch({ fields }: Pick<Schema, "fields">): number {
+function rowsOfBatch({ fields }: Schema): number {
   const items = Math.max(1, ...fields.map(({ type }) => itemsOfRow(type)));
   const maxRows = fields.some(({ type }) => hasNamedZone(type)) ? ZONED_BATCH_ROWS : BATCH_ROWS;
   return Math.max(1, Math.min(maxRows, Math.floor(BATCH_ITEMS / items)));
