@@ -90,6 +90,7 @@ function* tableSteps(
   options: Partial<MakeArrowTableOptions> | undefined,
   { metadata, isOneBatch = false, isWhole = false }: TableChoices,
 ) {
+  if (!Array.isArray(data)) throw new TypeError(`Expected an array of objects but found ${typeof data}`);
   const chosen = new MakeArrowTableOptions(options);
   const { dictionaryEncodeStrings, vectorColumns } = chosen;
   const wanted =

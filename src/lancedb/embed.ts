@@ -66,12 +66,14 @@ async function withVectors(
     }
     return withColumn(table, field ?? vectorField(target, dimensions as number, embed), []);
   }
-  const vectors = await embed.computeSourceEmbeddings([...source]);
-  if (!Array.isArray(vectors) || vectors.length !== table.numRows) {
+  const vectors: unknown = await embed.computeSourceEmbeddings([...source]);
+  if (!Array.isArray(vectors) || vectors.length !== table.numRows || !vectors.every(isList)) {
     throw new Error("Embedding function did not return an embedding for each input element");
   }
   return withColumn(table, field ?? vectorField(target, vectors[0].length, embed), vectors);
 }
+
+const isList = (vector: unknown): boolean => Array.isArray(vector) || ArrayBuffer.isView(vector);
 
 const vectorField = (name: string, size: number, embed: EmbeddingFunctionConfig["function"]): Field =>
   new Field(name, newVectorType(size, embed.embeddingDataType()), true);

@@ -1,6 +1,7 @@
 /** Rows that come batch by batch, from a source that may be larger than memory. */
 
 import type { RecordBatch, RecordBatchReader, Schema, Table } from "apache-arrow";
+import { sanitizeSchema } from "./sanitizeTypes.js";
 
 /** Options of the constructors of {@link Scannable}. */
 export interface ScannableOptions {
@@ -44,6 +45,7 @@ export class Scannable {
     if (numRows !== undefined && !(Number.isInteger(numRows) && numRows >= 0)) {
       throw new Error(`numRows must be a non-negative integer, got ${numRows}`);
     }
+    sanitizeSchema(schema);
     this.schema = schema;
     this.numRows = numRows ?? null;
     this.rescannable = rescannable;
@@ -102,7 +104,9 @@ export class Scannable {
         "fromRecordBatchReader does not accept rescannable: true, as a reader can be read once; use fromFactory to open a new one for each scan",
       );
     }
-    return new Scannable(reader.schema, () => reader, opts);
+    const { schema } = reader;
+    if (schema === undefined) throw new Error("The reader has no schema yet: call its method open() first");
+    return new Scannable(schema, () => reader, opts);
   }
 }
 

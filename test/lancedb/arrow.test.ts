@@ -320,10 +320,11 @@ describe("convertToTable", () => {
     await expect(
       ours.convertToTable([{ text: "a" }], { sourceColumn: "text", function: failing }),
     ).rejects.toBe(down);
-    const mute = functionOf(EmbeddingFunction, ours, { answer: undefined });
-    await expect(
-      ours.convertToTable([{ text: "a" }], { sourceColumn: "text", function: mute }),
-    ).rejects.toThrow("did not return an embedding for each input element");
+    for (const answer of [undefined, "ab", [null], {}]) {
+      const mute = functionOf(EmbeddingFunction, ours, { answer });
+      const made = ours.convertToTable([{ text: "a" }], { sourceColumn: "text", function: mute });
+      await expect(made).rejects.toThrow("did not return an embedding for each input element");
+    }
   });
 
   it("fills columns of a schema that records functions, as LanceDB does", async () => {

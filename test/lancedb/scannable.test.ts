@@ -71,6 +71,12 @@ describe("Scannable", () => {
     await expect(rowsOf(once)).rejects.toThrow("it can be read once");
   });
 
+  it("refuses what has no schema", async () => {
+    await expect(Scannable.fromFactory(null as never, () => [])).rejects.toThrow("Expected a Schema");
+    const closed = RecordBatchReader.from(tableToIPC(table));
+    await expect(Scannable.fromRecordBatchReader(closed)).rejects.toThrow("call its method open() first");
+  });
+
   it("fails when a scan begins if there is nothing to iterate, and with the error of its source", async () => {
     const none = await Scannable.fromIterable(schema, null as never);
     await expect(rowsOf(none)).rejects.toThrow("must yield record batches");

@@ -219,6 +219,10 @@ describe("hostile rows", () => {
     expect(later.getChild("constructor")?.toArray()).toEqual(["a", null]);
   });
 
+  it.each([{}, 5, "abc", new Map(), new Float32Array(1)])("that are no array are refused: %s", (rows) => {
+    expect(() => ours.makeArrowTable(rows as never)).toThrow("Expected an array of objects but found ");
+  });
+
   it.each([null, undefined, 1, "a"])("that are %s are refused by their number", (row) => {
     expect(() => ours.makeArrowTable([{ a: 1 }, row as never])).toThrow(
       /^Expected an object at row 1 but found /,

@@ -1,7 +1,7 @@
 /** Vectors of texts that are searched, made by the embedding function of the table. */
 
 import type { Schema } from "apache-arrow";
-import { getRegistry } from "../embedding/registry.js";
+import { getRegistry } from "../embedding/index.js";
 import { type VectorNumbers, vectorNumbers } from "./numbers.js";
 
 /** A vector, and the column that has vectors of the same function. */
