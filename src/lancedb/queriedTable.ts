@@ -1,12 +1,23 @@
 /** Queries and searches of tables that Tiltyard reads. */
 
 import { Table } from "./abstractTable.js";
+import { failure } from "./failures.js";
 import { offsetsOf } from "./queries/numbers.js";
 import { searchTable, searchVectors } from "./queries/tableSearch.js";
 import { type AutoQuery, type FullTextQuery, Query, TakeQuery, type VectorQuery } from "./query.js";
+import type { TableReader } from "./tableReader.js";
 import { rowIdsOf } from "./tableRequests.js";
 import type { TableState } from "./tableState.js";
 import type { IntoVector, MultiVector } from "./vectors.js";
+
+const readers = new WeakMap<Table, TableReader>();
+
+/** Returns the reader of a table. @throws Error for anything else */
+export function readerOf(table: Table): TableReader {
+  const reader = readers.get(table);
+  if (reader === undefined) throw failure("a table is required");
+  return reader;
+}
 
 /** A table whose queries read through its state. */
 export abstract class QueriedTable extends Table {
@@ -16,6 +27,7 @@ export abstract class QueriedTable extends Table {
   constructor(inner: TableState) {
     super();
     this.inner = inner;
+    readers.set(this, inner);
   }
 
   query(): Query {

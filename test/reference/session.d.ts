@@ -13,9 +13,9 @@ export {
   Occur,
   Operator,
   PhraseQuery,
+  permutationBuilder,
   rerankers,
   type Table,
-  tokenize,
   VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

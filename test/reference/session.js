@@ -15,8 +15,8 @@ export {
   Occur,
   Operator,
   PhraseQuery,
+  permutationBuilder,
   rerankers,
-  tokenize,
   VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";
