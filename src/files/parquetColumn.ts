@@ -26,12 +26,11 @@ export class ParquetColumn {
 
   /**
    * Encodes some values.
-   * @param firstRow row of the file that the first of all values belongs to
+   * @param firstRow row of the file that the first value belongs to
    * @throws TableSchemaValidationError naming row and column, for a value that does not fit
    */
-  encode(all: DecodedArray, start: number, count: number, firstRow: number): Column {
-    const origin: ValuePlace = { path: this.#target.name, rowOf: (index) => firstRow + start + index };
-    const piece = all.slice(start, start + count);
+  encode(piece: DecodedArray, firstRow: number): Column {
+    const origin: ValuePlace = { path: this.#target.name, rowOf: (index) => firstRow + index };
     const column = this.#read === null ? columnOfNumbers(piece, this.#stored.type) : null;
     const stored =
       column ?? encodeValues(Array.from(piece, this.#read ?? ((value) => value)), this.#stored, origin);
@@ -40,6 +39,52 @@ export class ParquetColumn {
     const values = decodeValues(stored, this.#stored.type, { dates: "iso", bigints: "bigint" });
     return encodeValues(values, this.#target, origin);
   }
+}
+
+/** Values in the order in which they were decoded, to take in pieces of other sizes. */
+export class DecodedValues {
+  readonly #parts: DecodedArray[] = [];
+  /** Number of values of the first part that were taken. */
+  #taken = 0;
+  count = 0;
+
+  add(values: DecodedArray): void {
+    if (values.length > 0) this.#parts.push(values);
+    this.count += values.length;
+  }
+
+  /** Takes the next values. */
+  take(count: number): DecodedArray {
+    const pieces: DecodedArray[] = [];
+    for (let left = count; left > 0; ) {
+      const part = this.#parts[0];
+      const piece = part.slice(this.#taken, this.#taken + left);
+      pieces.push(piece);
+      left -= piece.length;
+      this.#taken += piece.length;
+      if (this.#taken < part.length) continue;
+      this.#parts.shift();
+      this.#taken = 0;
+    }
+    this.count -= count;
+    if (pieces.length === 1) return pieces[0];
+    return numbersOfOneKind(pieces) ?? pieces.flatMap((piece) => Array.from<unknown>(piece));
+  }
+}
+
+/** Joins arrays of numbers of one kind; null for others. */
+function numbersOfOneKind(pieces: readonly DecodedArray[]): DecodedArray | null {
+  const [first] = pieces;
+  if (!ArrayBuffer.isView(first) || pieces.some((piece) => piece.constructor !== first.constructor))
+    return null;
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const joined = new (first.constructor as new (length: number) => typeof first)(length);
+  let offset = 0;
+  for (const piece of pieces) {
+    (joined as Float64Array).set(piece as Float64Array, offset);
+    offset += piece.length;
+  }
+  return joined;
 }
 
 /** Arrays of numbers that hold what columns of these types hold. */

@@ -2,6 +2,7 @@
 
 import { type Field, type RecordBatch, Schema } from "apache-arrow";
 import {
+  type DecodedArray,
   type FileMetaData,
   parquetMetadataAsync,
   parquetScan,
@@ -23,8 +24,8 @@ import type { FileSource } from "./byteSource.js";
 import { firstRepeated, positiveOption } from "./fileOptions.js";
 import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
 import { compressors } from "./parquetCodecs.js";
-import { ParquetColumn } from "./parquetColumn.js";
-import { checkedColumn } from "./parquetPages.js";
+import { DecodedValues, ParquetColumn } from "./parquetColumn.js";
+import { type ColumnPart, checkedColumn } from "./parquetPages.js";
 import { openRanges, type RangeFile } from "./parquetSource.js";
 import { arrowFieldOf } from "./parquetTypes.js";
 import { completeMetadata, physicalMetadata } from "./parquetValues.js";
@@ -53,8 +54,7 @@ const ARROW_SCHEMA = "ARROW:schema";
 
 /**
  * Reads a Parquet file. A path is read by ranges, one row group at a time: memory holds the columns of a
- * row group. Decoding a column of a row group holds the thread; a server reads large files in a thread of
- * its own.
+ * row group. A few pages are decoded in one step.
  *
  * Files of Arrow's writers keep their Arrow types. A table's columns decide the types of what is written to
  * it.
@@ -203,36 +203,48 @@ async function readColumn(
 ): Promise<Column[]> {
   const index = fields.findIndex(({ name }) => name === target.name);
   if (index < 0) return sizes.map((size) => nullColumn(layoutOf(target.type, target.name), size));
-  const rowCount = sizes.reduce((sum, size) => sum + size, 0);
-  const values = await typed(async () => {
-    const range = { rowStart: firstRow, rowEnd: firstRow + rowCount };
-    const { name } = fields[index];
-    const scan = await parquetScan({
-      ...range,
-      file: await checkedColumn(file, group, nodes[index]),
-      metadata: physicalMetadata(metadata),
-      columns: [name],
-      compressors,
-      parsers: PARSERS,
-      utf8: false,
-      useOffsetIndex: false,
-      geoparquet: false,
-    });
-    return scan.readColumn({ ...range, column: name });
-  });
-  if (values.length !== rowCount) {
-    throw new InvalidInputError(
-      `${NAME}: column ${target.name} has ${values.length} values in a row group of ${rowCount} rows`,
-    );
-  }
   const column = new ParquetColumn(nodes[index], fields[index], target);
+  const values = new DecodedValues();
   const pieces: Column[] = [];
-  for (let start = 0; start < rowCount; start += pieces.at(-1)?.length ?? 0) {
+  let row = firstRow;
+  for (const part of await typed(() => checkedColumn(file, group, nodes[index]))) {
     await yieldToEventLoop();
-    const size = sizes[pieces.length];
-    pieces.push(await typed(async () => column.encode(values, start, size, firstRow)));
+    const decoded = await typed(() => decodePart(metadata, part, fields[index].name));
+    if (decoded.length !== part.rowCount) {
+      throw new InvalidInputError(
+        `${NAME}: column ${target.name} has ${decoded.length} values in pages of ${part.rowCount} rows`,
+      );
+    }
+    values.add(decoded);
+    while (pieces.length < sizes.length && values.count >= sizes[pieces.length]) {
+      await yieldToEventLoop();
+      const piece = values.take(sizes[pieces.length]);
+      pieces.push(await typed(async () => column.encode(piece, row)));
+      row += piece.length;
+    }
   }
   return pieces;
+}
+
+/** Decodes some pages of a column, as a file that has only these. */
+async function decodePart(
+  metadata: FileMetaData,
+  { file, group, rowCount }: ColumnPart,
+  name: string,
+): Promise<DecodedArray> {
+  const range = { rowStart: 0, rowEnd: rowCount };
+  const scan = await parquetScan({
+    ...range,
+    file,
+    metadata: physicalMetadata({ ...metadata, num_rows: BigInt(rowCount), row_groups: [group] }),
+    columns: [name],
+    compressors,
+    parsers: PARSERS,
+    utf8: false,
+    useOffsetIndex: false,
+    geoparquet: false,
+  });
+  return scan.readColumn({ ...range, column: name });
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

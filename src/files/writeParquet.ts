@@ -1,8 +1,7 @@
 /** Writes Parquet. */
 
 import { Schema } from "apache-arrow";
-import type { DecodedArray } from "hyparquet";
-import { ByteWriter, type ColumnSource, ParquetWriter } from "hyparquet-writer";
+import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { Column } from "../arrow/columns/column.js";
 import { valueBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
@@ -12,8 +11,10 @@ import { yieldToEventLoop } from "../async/eventLoop.js";
 import { encodeBase64 } from "../bytes/base64.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { checkOptionMembers } from "../optionMembers.js";
+import { rowsOfBatch } from "../rows/batchSize.js";
 import { type ByteSink, type FileTarget, writeTo } from "./byteSink.js";
 import { choiceOption, positiveOption } from "./fileOptions.js";
+import { type GroupColumn, writeRowGroup } from "./parquetGroup.js";
 import { elementsOf } from "./parquetTypes.js";
 import { parquetValues } from "./parquetValues.js";
 import { type FileWriteResult, openRows, type RowsToWrite } from "./rowsToWrite.js";
@@ -30,15 +31,15 @@ export interface WriteParquetOptions extends FileWriteOptions {
 const NAME = "writeParquet";
 const OPTIONS = ["schema", "signal", "rowGroupRows", "compression"];
 const ROW_GROUP_ROWS = 65_536;
-/** Maximum rows of the pieces of which row groups are made. */
+/** Maximum rows, and approximate bytes, of the pieces of which row groups are made. */
 const PIECE_ROWS = 8192;
+const PIECE_BYTES = 2 ** 20;
 /** Bytes of columns that make a row group, whatever the number of its rows. */
 const ROW_GROUP_BYTES = 2 ** 26;
 
 /**
  * Writes rows as Parquet. The file records the Arrow schema, so that `readParquet` and Arrow's readers get
- * the same types. Memory holds one row group. Encoding a row group holds the thread; for servers, choose
- * smaller ones.
+ * the same types. Memory holds one row group. Columns of a row group are encoded in short steps.
  *
  * @example
  * await writeParquet(table.scan(), "trips.parquet");
@@ -72,9 +73,7 @@ export async function writeParquet(
       for await (const group of groupsOf(input.batches, groupRows)) {
         signal?.throwIfAborted();
         await yieldToEventLoop();
-        await written(() =>
-          parquet.write({ columnData: columnData(input.schema, group), rowGroupSize: group.rowCount }),
-        );
+        await written(() => writeRowGroup(parquet, groupColumns(input.schema, group), group.rowCount));
         rowCount += group.rowCount;
       }
       await written(() => parquet.finish());
@@ -109,8 +108,9 @@ async function* groupsOf(batches: AsyncIterable<InputBatch>, groupRows: number):
   let groupCount = 0;
   let bytes = 0;
   for await (const { columns, rowCount } of batches) {
+    const pieceRows = rowsOfBatch(PIECE_BYTES, columns.length, valueBytes(columns) / Math.max(1, rowCount));
     for (let start = 0; start < rowCount; ) {
-      const count = Math.min(PIECE_ROWS, groupRows - groupCount, rowCount - start);
+      const count = Math.min(PIECE_ROWS, pieceRows, groupRows - groupCount, rowCount - start);
       const piece = columns.map((column) => sliceColumn(column, start, count));
       group.push({ rowCount: count, columns: piece });
       start += count;
@@ -126,15 +126,13 @@ async function* groupsOf(batches: AsyncIterable<InputBatch>, groupRows: number):
 }
 
 /** Returns columns whose values are made when the writer asks for them: those of one column at a time. */
-function columnData({ fields }: Schema, { batches, rowCount }: RowGroup): ColumnSource[] {
-  return fields.map(({ name, type }, index) => {
-    const make = (): unknown[] => {
-      const pieces = batches.map(({ columns }) => parquetValues(columns[index] as Column, type, name));
-      return pieces.length === 1 ? pieces[0] : pieces.flat(1);
-    };
-    return { name, data: { length: rowCount, slice: make } as unknown as DecodedArray };
-  });
-}
+const groupColumns = ({ fields }: Schema, { batches }: RowGroup): GroupColumn[] =>
+  fields.map(({ name, type }, index) => ({
+    name,
+    byteLength: valueBytes(batches.map(({ columns }) => columns[index] as Column)),
+    pieceCount: batches.length,
+    piece: (piece) => parquetValues(batches[piece].columns[index] as Column, type, name),
+  }));
 
 /** The bytes of a file, which go to a sink after each row group. */
 class SinkWriter extends ByteWriter {

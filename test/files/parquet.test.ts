@@ -64,6 +64,54 @@ const differences = async (first: string, second: string): Promise<unknown> => {
   return Number(count);
 };
 
+describe("large columns", () => {
+  it("of one row group are read by DuckDB, and again by readParquet, as they were written", async () => {
+    const count = 90_000;
+    const rows = function* () {
+      for (let i = 0; i < count; i++) {
+        yield {
+          i,
+          f: i % 13 === 0 ? null : i / 8,
+          city: i % 7 === 0 ? null : `city ${i % 300}`,
+          note: `${i} `.repeat(12),
+          vector: i < 60_000 ? Float32Array.of(i, i + 0.5, -i, 0) : null,
+          place: { lat: i / 4, names: i % 5 === 0 ? [] : [`n${i % 9}`, null] },
+        };
+      }
+    };
+    const path = join(directory, "large.parquet");
+    expect(await writeParquet(rows(), path, { rowGroupRows: count })).toMatchObject({ rowCount: count });
+    const [[groups]] = await duckdb.rows(
+      `SELECT count(DISTINCT row_group_id) FROM parquet_metadata(${quoted(path)})`,
+    );
+    expect(Number(groups)).toBe(1);
+    const expected = `SELECT i::DOUBLE i, CASE WHEN i % 13 <> 0 THEN i / 8 END f,
+      CASE WHEN i % 7 <> 0 THEN 'city ' || (i % 300) END city, repeat(i || ' ', 12) note,
+      CASE WHEN i < 60000 THEN [i, i + 0.5, -i, 0]::FLOAT[] END vector,
+      { 'lat': i / 4, 'names': CASE WHEN i % 5 = 0 THEN [] ELSE ['n' || (i % 9), NULL] END } place
+      FROM range(${count}) t(i)`;
+    expect(await differences(`SELECT * FROM ${quoted(path)}`, expected)).toBe(0);
+    expect(
+      await differences(
+        `SELECT i, f FROM ${quoted(path)} WHERE f > 11000`,
+        `SELECT i, f FROM (${expected}) WHERE f > 11000`,
+      ),
+    ).toBe(0);
+    const again = join(directory, "again.parquet");
+    await writeParquet(readParquet(path, { batchRows: 5000 }), again, { compression: "none" });
+    expect(await differences(`SELECT * FROM ${quoted(again)}`, expected)).toBe(0);
+  });
+
+  it("of DuckDB, with dictionaries and many pages in a row group, are read", async () => {
+    const path = join(directory, "pages.parquet");
+    const source = `SELECT i, i / 7 f, 'city ' || (i % 3000) city, [i, NULL] list FROM range(250000) t(i)`;
+    await duckdb.rows(`COPY (${source}) TO ${quoted(path)} (FORMAT parquet, ROW_GROUP_SIZE 250000)`);
+    const again = join(directory, "pages-again.parquet");
+    await writeParquet(readParquet(path), again);
+    expect(await differences(`SELECT * FROM ${quoted(again)}`, source)).toBe(0);
+  });
+});
+
 describe("a file of DuckDB", () => {
   it.for(["uncompressed", "snappy", "zstd", "gzip", "lz4_raw", "brotli"])("in %s is read", async (codec) => {
     const path = join(directory, `${codec}.parquet`);
