@@ -100,6 +100,11 @@ export const aggregateCases: readonly BenchCase[] = [
     "SELECT sum(v * g) / count(*) FROM t",
   ),
   aggregateCase(
+    "filtered sum",
+    { values: { total: "sum(v)" }, filter: "g < 500" },
+    "SELECT sum(v) FROM t WHERE g < 500",
+  ),
+  aggregateCase(
     "groups by 40 words",
     { groupBy: ["w"], values: totals },
     "SELECT w, count(*), sum(v) FROM t GROUP BY w",

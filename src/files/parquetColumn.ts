@@ -42,7 +42,7 @@ export class ParquetColumn {
 }
 
 /** Values in the order in which they were decoded, to take in pieces of other sizes. */
-export class DecodedValues {
+export class DecodedQueue {
   readonly #parts: DecodedArray[] = [];
   /** Number of values of the first part that were taken. */
   #taken = 0;

@@ -1,8 +1,7 @@
 /**
  * Reads the bytes of a column, and checks the headers of its pages before hyparquet decodes them. It
- * believes what a header states, so a damaged number of values would keep the thread busy for minutes.
- * hyparquet decodes all pages that it gets in one step, so it gets a few pages at a time, as a file of their
- * own.
+ * believes what a header states, so a damaged number of values would keep the thread busy for minutes. It
+ * decodes all its pages in one step: it gets a few pages at a time, as a file of their own.
  */
 
 import type { AsyncBuffer, ColumnMetaData, RowGroup, SchemaTree } from "hyparquet";
@@ -24,7 +23,7 @@ const PART_VALUES = 2 ** 16;
 const MAGIC_BYTES = 4;
 
 /** Some rows of a column of a row group. */
-export interface ColumnPart {
+export interface PageRun {
   readonly rowCount: number;
   /** A file with the pages of the rows, and the row group that it holds. */
   readonly file: AsyncBuffer;
@@ -41,7 +40,7 @@ export async function checkedColumn(
   file: AsyncBuffer,
   group: RowGroup,
   node: SchemaTree,
-): Promise<readonly ColumnPart[]> {
+): Promise<readonly PageRun[]> {
   const { name } = node.element;
   const isFlat = node.children.length === 0 && node.element.repetition_type !== "REPEATED";
   const chunks = group.columns.flatMap(({ meta_data: data }) =>
@@ -79,12 +78,12 @@ interface Page {
 }
 
 /** Divides the pages of a column; there are no parts if a page may end within a row. */
-function partsOf(pages: readonly Page[], chunk: ColumnMetaData, group: RowGroup): ColumnPart[] {
+function partsOf(pages: readonly Page[], chunk: ColumnMetaData, group: RowGroup): PageRun[] {
   const dictionary = pages.filter(({ isDictionary }) => isDictionary);
   const ofRows = pages.filter(({ isDictionary }) => !isDictionary);
   const total = ofRows.reduce((sum, { rowCount }) => sum + (rowCount ?? Number.NaN), 0);
   if (total !== Number(group.num_rows) || dictionary.length > 1) return [];
-  const parts: ColumnPart[] = [];
+  const parts: PageRun[] = [];
   for (let first = 0; first < ofRows.length; ) {
     let end = first + 1;
     let values = ofRows[first].valueCount;
@@ -95,7 +94,7 @@ function partsOf(pages: readonly Page[], chunk: ColumnMetaData, group: RowGroup)
   return parts;
 }
 
-function partOf(dictionary: readonly Page[], pages: readonly Page[], chunk: ColumnMetaData): ColumnPart {
+function partOf(dictionary: readonly Page[], pages: readonly Page[], chunk: ColumnMetaData): PageRun {
   const pieces = [...dictionary, ...pages];
   const byteLength = pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, MAGIC_BYTES);
   const rowCount = pages.reduce((sum, page) => sum + (page.rowCount ?? 0), 0);

@@ -24,8 +24,8 @@ import type { FileSource } from "./byteSource.js";
 import { firstRepeated, positiveOption } from "./fileOptions.js";
 import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
 import { compressors } from "./parquetCodecs.js";
-import { DecodedValues, ParquetColumn } from "./parquetColumn.js";
-import { type ColumnPart, checkedColumn } from "./parquetPages.js";
+import { DecodedQueue, ParquetColumn } from "./parquetColumn.js";
+import { checkedColumn, type PageRun } from "./parquetPages.js";
 import { openRanges, type RangeFile } from "./parquetSource.js";
 import { arrowFieldOf } from "./parquetTypes.js";
 import { completeMetadata, physicalMetadata } from "./parquetValues.js";
@@ -204,7 +204,7 @@ async function readColumn(
   const index = fields.findIndex(({ name }) => name === target.name);
   if (index < 0) return sizes.map((size) => nullColumn(layoutOf(target.type, target.name), size));
   const column = new ParquetColumn(nodes[index], fields[index], target);
-  const values = new DecodedValues();
+  const values = new DecodedQueue();
   const pieces: Column[] = [];
   let row = firstRow;
   for (const part of await typed(() => checkedColumn(file, group, nodes[index]))) {
@@ -229,7 +229,7 @@ async function readColumn(
 /** Decodes some pages of a column, as a file that has only these. */
 async function decodePart(
   metadata: FileMetaData,
-  { file, group, rowCount }: ColumnPart,
+  { file, group, rowCount }: PageRun,
   name: string,
 ): Promise<DecodedArray> {
   const range = { rowStart: 0, rowEnd: rowCount };

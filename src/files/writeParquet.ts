@@ -11,7 +11,6 @@ import { yieldToEventLoop } from "../async/eventLoop.js";
 import { encodeBase64 } from "../bytes/base64.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { checkOptionMembers } from "../optionMembers.js";
-import { rowsOfBatch } from "../rows/batchSize.js";
 import { type ByteSink, type FileTarget, writeTo } from "./byteSink.js";
 import { choiceOption, positiveOption } from "./fileOptions.js";
 import { type GroupColumn, writeRowGroup } from "./parquetGroup.js";
@@ -108,7 +107,7 @@ async function* groupsOf(batches: AsyncIterable<InputBatch>, groupRows: number):
   let groupCount = 0;
   let bytes = 0;
   for await (const { columns, rowCount } of batches) {
-    const pieceRows = rowsOfBatch(PIECE_BYTES, columns.length, valueBytes(columns) / Math.max(1, rowCount));
+    const pieceRows = Math.max(1, Math.floor((PIECE_BYTES * rowCount) / Math.max(1, valueBytes(columns))));
     for (let start = 0; start < rowCount; ) {
       const count = Math.min(PIECE_ROWS, pieceRows, groupRows - groupCount, rowCount - start);
       const piece = columns.map((column) => sliceColumn(column, start, count));
