@@ -79,8 +79,13 @@ export async function groups() {
     { name: "ipc", priority: 3, test: later(ipc) },
     { name: "describing", priority: 2, test: later(describing) },
     { name: "changing", priority: 1, test: later(changing) },
-    // One file instead of one for each set of entries that share modules.
-    { name: DROP_IN, priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
+    // One file instead of one for each set of entries that share modules. Modules that import packages of the program's choice
+    // stay apart: bundlers would look for these packages.
+    {
+      name: DROP_IN,
+      priority: 0,
+      test: (id) => id.startsWith(moduleAt("lancedb")) && !/embedding[\\/](openai|transformers)\.js$/.test(id),
+    },
   ];
 }
 

@@ -406,6 +406,18 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("takeBlobs", request);
   }
   /**
+   * Cuts a text into tokens, as an index with given options does, or a full-text index of a table.
+   *
+   *     await ns.tokenize({ text: "Running foxes" }); // [{ text: "run", position: 0 }, { text: "fox", … }]
+   *     await ns.tokenize({ text: "Running foxes", id: ["posts"], column: "body" });
+   *
+   * @throws InvalidInputError for an unknown tokenizer or language; TableIndexNotFoundError; UnsupportedError
+   *   for tokenizers that need models
+   */
+  tokenize(request: indexes.TokenizeRequest): Promise<readonly indexes.Token[]> {
+    return this.#run("tokenize", request);
+  }
+  /**
    * Computes aggregate functions of groups of rows: counts, sums, means, extremes, quantiles. Authorised as
    * `queryTable`.
    *

@@ -372,6 +372,21 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
+   * Cuts a text into tokens, as a full-text index of this table does.
+   *
+   *     const tokens = await table.tokenize("Running foxes", { column: "body" });
+   *
+   * @throws TableIndexNotFoundError
+   */
+  async tokenize(
+    text: string,
+    options: Pick<indexes.TokenizeRequest, "column" | "indexName" | "signal">,
+  ): Promise<readonly indexes.Token[]> {
+    const checked = checkedOptions("tokenize", options, ["column", "indexName", "signal"]);
+    return this.#namespace.tokenize({ ...this.#read(), ...checked, text });
+  }
+
+  /**
    * Counts all rows, or the rows that a filter selects.
    * @param params values of the parameters in the filter, written `$name`
    */

@@ -59,3 +59,4 @@ export type * from "./namespace/transactions.js";
 export type * from "./namespace/upkeep.js";
 export type * from "./namespace/versions.js";
 export { TableHandle } from "./TableHandle.js";
+export { tokenizeText as tokenize } from "./tokenizeText.js";

@@ -116,10 +116,13 @@ const QUERY = {
   columns,
 };
 
+const TOKENIZER =
+  "baseTokenizer language maxTokenLength lowerCase stem removeStopWords asciiFolding minNgramLength maxNgramLength prefixOnly customStopWords";
+
 const INDEX = values(
+  TOKENIZER,
   "branch message onProgress column indexType name replace rowsPerZone distanceType withPosition",
-  "baseTokenizer language maxTokenLength lowerCase stem removeStopWords asciiFolding",
-  "minNgramLength maxNgramLength prefixOnly blockSize customStopWords numPartitions",
+  "blockSize numPartitions",
   "numSubVectors numBits sampleRate maxIterations targetPartitionSize m efConstruction",
 );
 
@@ -401,6 +404,9 @@ export const OPERATIONS = {
     indexes.DescribeTableIndexStatsRequest,
     indexes.DescribeTableIndexStatsResponse
   >()(values("branch version asOf indexName")),
+  tokenize: describing<indexes.TokenizeRequest, readonly indexes.Token[]>()(
+    values("branch version asOf tag text column indexName", TOKENIZER),
+  ),
   dropTableIndex: upkeepOf<indexes.DropTableIndexRequest, indexes.DropTableIndexResponse>()(
     values("branch indexName message"),
   ),

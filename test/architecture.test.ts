@@ -71,7 +71,9 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   client: ["errors", "typedErrors", "async", "memory", "ident", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "bytes", "arrow", "operations", "handle", "TableHandle", "DirectoryNamespace", "rest"],
   disks: ["platform", "errors", "async", "bytes", "io", "optionMembers"],
+  tokenizeText: ["errors", "async", "namespace", "requestMembers", "operations"],
   index: [
+    "tokenizeText",
     "errors",
     "expression",
     "memory",

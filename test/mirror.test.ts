@@ -19,6 +19,7 @@ const COVERED: Readonly<Record<string, string>> = {
   DirectoryNamespace: "interop/operations",
   TableHandle: "handle",
   errors: "errorTable",
+  index: "publicNames",
   nearestName: "operations/mistakes",
   operationTable: "rest/wire/routes",
   requestMembers: "operations/absentOptions",

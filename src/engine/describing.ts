@@ -6,6 +6,7 @@
 export { listTableBranches } from "../operations/branch/listTableBranches.js";
 export { describeTableIndexStats } from "../operations/index/describeTableIndexStats.js";
 export { listTableIndices } from "../operations/index/listTableIndices.js";
+export { tokenize } from "../operations/index/tokenize.js";
 export { describeJob } from "../operations/job/describeJob.js";
 export { listJobs } from "../operations/job/listJobs.js";
 export { describeNamespace } from "../operations/namespace/describeNamespace.js";

@@ -276,7 +276,9 @@ const OTHER_TYPES: Readonly<Record<number, (typeLike: object, types: TypeCache) 
 
 /** apache-arrow has large lists since release 21. */
 function newLargeList(child: Field): DataType {
-  if ("LargeList" in arrow) return new arrow.LargeList(child);
+  // Releases before 19 lack the class. Importing a missing name fails, even for code that never runs.
+  const LargeList: (new (child: Field) => DataType) | undefined = Reflect.get(arrow, "LargeList");
+  if (LargeList !== undefined) return new LargeList(child);
   throw new Error("This release of apache-arrow has no LargeList type");
 }
 

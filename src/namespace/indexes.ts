@@ -6,9 +6,10 @@ import type {
   NumberRequest,
   PageAnswer,
   PageRequest,
+  VersionRequest,
   WithMessage,
 } from "./members.js";
-import type { OtherSpelling } from "./request.js";
+import type { ObjectId, OtherSpelling } from "./request.js";
 import type { StartedJob, WithProgress } from "./upkeep.js";
 
 /** Kind of an index. */
@@ -70,15 +71,13 @@ export interface ZoneIndexRequest extends IndexRequest {
   readonly rowsPerZone?: number | undefined;
 }
 
-/** Request for an index of words. */
-export interface TextIndexRequest extends IndexRequest {
-  /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
-  readonly indexType: AnyIndexType<"FTS", "INVERTED">;
-  /** True: stores positions of words, which phrase queries need. Default: false. */
-  readonly withPosition?: boolean | undefined;
+/** Options that say how a text is cut into tokens. */
+export interface TokenizerOptions {
   /**
    * Tokenizer. `simple` (default) yields runs of letters and digits; `whitespace` splits at ASCII
-   * white space; `raw` does not split; `ngram` yields windows of characters.
+   * white space; `raw` does not split; `ngram` yields windows of characters. Others are `icu`, which yields
+   * words by the rules of Unicode, and `icu/split`, which yields the letters and digits in them. Both refuse
+   * texts in scripts without spaces, such as Chinese, Japanese and Thai.
    */
   readonly baseTokenizer?: string | undefined;
   /**
@@ -105,8 +104,36 @@ export interface TextIndexRequest extends IndexRequest {
   readonly maxNgramLength?: number | undefined;
   /** Tokenizer `ngram`: true keeps only windows at the start of a text. Default: false. */
   readonly prefixOnly?: boolean | undefined;
+}
+
+/** Request for an index of words. */
+export interface TextIndexRequest extends IndexRequest, TokenizerOptions {
+  /** Kind of the index; see {@link PlainIndexRequest.indexType}. */
+  readonly indexType: AnyIndexType<"FTS", "INVERTED">;
+  /** True: stores positions of words, which phrase queries need. Default: false. */
+  readonly withPosition?: boolean | undefined;
   /** Number of texts per block of postings, 128 (default) or 256. */
   readonly blockSize?: number | undefined;
+}
+
+/** Request of `tokenize`. It has options of a tokenizer, or names a full-text index of a table. */
+export interface TokenizeRequest extends Omit<VersionRequest, "id">, TokenizerOptions {
+  /** Id of the table whose index is named. Default: no table. */
+  readonly id?: ObjectId | undefined;
+  /** Text to cut. */
+  readonly text: string;
+  /** Path of a column of the table, whose full-text index says how to cut. */
+  readonly column?: string | undefined;
+  /** Name of a full-text index of the table, which says how to cut. */
+  readonly indexName?: string | undefined;
+}
+
+/** A token of a text. */
+export interface Token {
+  /** Text of the token as an index stores it. */
+  readonly text: string;
+  /** Position for phrase queries: 0 for the first token. Dropped words leave gaps. */
+  readonly position: number;
 }
 
 /** Request for a vector index. */

@@ -118,6 +118,12 @@ const REQUESTS: { readonly [Name in OperationName]: readonly Partial<Requests[Na
     cancelJob: [{ jobId: "00000000-0000-4000-8000-000000000000" }],
     listTableIndices: [{ id }],
     describeTableIndexStats: [{ id, indexName: "names" }],
+    tokenize: [
+      { text: "Running foxes, the last" },
+      { text: "Running", baseTokenizer: "ngram", minNgramLength: 2 },
+      { text: "Running", baseTokenizer: "jieba/default" },
+      { id, text: "Running foxes", indexName: "names" },
+    ],
     dropTableIndex: [{ id, indexName: "names" }],
     describeTransaction: [{ id: ["none"] }],
     alterTransaction: [{ id: ["none"], actions: [{ setStatusAction: { status: "Canceled" } }] }],

@@ -15,8 +15,8 @@ const manifest = async () => JSON.parse(await readFile(join(PACKAGE, "package.js
 
 /** Imports of modules of other packages, by the kind of the package's module. */
 const IMPORTS = {
-  esm: /(?:\bfrom|\bimport\()\s*(["'`])([^"'`]+)\1/g,
-  cjs: /\b(?:require|import)\((["'`])([^"'`]+)\1\)/g,
+  esm: /(?:\bfrom\s*|\bimport\s*\(?\s*)(["'`])([@\w][\w./:-]*)\1/g,
+  cjs: /\b(?:require|import)\s*\(\s*(["'`])([@\w][\w./:-]*)\1\s*\)/g,
 };
 
 describe("tiltyard-lancedb", () => {
@@ -40,6 +40,22 @@ describe("tiltyard-lancedb", () => {
       expect([...imported.keys()].filter((name) => !(name in peerDependencies))).toEqual([]);
       // The engine has a copy of its own; only the drop-in takes the program's.
       expect([...(imported.get("apache-arrow") ?? [])].filter((name) => !/dropIn/.test(name))).toEqual([]);
+    }
+  });
+
+  it("imports names only that apache-arrow 18 has", async () => {
+    const { createRequire } = await import("node:module");
+    const require = createRequire(join(CHECKOUT, "test/reference/index.js"));
+    const names = Object.keys(require("apache-arrow"));
+    const directory = join(PACKAGE, "dist", "esm");
+    for (const file of (await readdir(directory, { recursive: true })).filter((each) =>
+      each.endsWith(".js"),
+    )) {
+      const code = await readFile(join(directory, file), "utf8");
+      for (const [, list] of code.matchAll(/\bimport\s*\{([^}]*)\}\s*from\s*["'`]apache-arrow["'`]/g)) {
+        const imported = list.split(",").map((each) => each.trim().split(" ")[0]);
+        expect(imported.filter((each) => !names.includes(each))).toEqual([]);
+      }
     }
   });
 

@@ -16,6 +16,7 @@ export {
   permutationBuilder,
   rerankers,
   type Table,
+  tokenize,
   VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

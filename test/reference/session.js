@@ -17,6 +17,7 @@ export {
   PhraseQuery,
   permutationBuilder,
   rerankers,
+  tokenize,
   VectorColumnOptions,
 } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";

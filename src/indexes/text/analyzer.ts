@@ -9,6 +9,7 @@
 import type { Steps } from "../../async/eventLoop.js";
 import { UnsupportedError } from "../../errors.js";
 import { parsePairs } from "../textPairs.js";
+import { cutIcuRuns, cutIcuWords, requireSegmenter } from "./icuWords.js";
 import type { TextParameters } from "./parameters.js";
 import { type Stem, stemmerOf } from "./stemmer.js";
 import { stopWordsOf } from "./stopWords.js";
@@ -19,8 +20,8 @@ type Cut = (text: string, use: UseToken) => void;
 
 const WORDS = /[\p{Alphabetic}\p{N}]+/gu;
 const ONE_WORD = /^[\p{Alphabetic}\p{N}]+$/u;
-/** ASCII white space. */
-const SPACE = /[\t\n\f\r ]/;
+/** ASCII white space after another character. */
+const SPACE = /(?<=[^\t\n\f\r ])[\t\n\f\r ]/;
 const UNSPACED = /[^\t\n\f\r ]+/gu;
 
 export class Analyzer {
@@ -39,7 +40,7 @@ export class Analyzer {
     this.#stem = stem;
     this.#stopWords = stopWords(parameters);
     this.#folds = parameters.asciiFolding;
-    this.#cutsAtSpaces = parameters.baseTokenizer === "simple" || parameters.baseTokenizer === "whitespace";
+    this.#cutsAtSpaces = !["raw", "ngram"].includes(parameters.baseTokenizer);
   }
 
   /** Loads the stemmer. @throws UnsupportedError if this release lacks it, or the tokenizer */
@@ -105,6 +106,10 @@ function cutterOf({ baseTokenizer, minNgramLength, maxNgramLength, prefixOnly }:
       return cutBy(UNSPACED);
     case "raw":
       return (text, use) => use(text, 0, 0, text.length);
+    case "icu":
+    case "icu/split":
+      requireSegmenter();
+      return baseTokenizer === "icu" ? cutIcuWords : cutIcuRuns;
     case "ngram":
       return (text, use) => cutWindows(text, minNgramLength, maxNgramLength, prefixOnly, use);
     default:

@@ -36,13 +36,17 @@ export function stemEnglish(lowerCased: string): string {
   if (lowerCased.length <= 2) return lowerCased;
   const exception = EXCEPTIONS.get(lowerCased);
   if (exception !== undefined) return exception;
-  const word = markConsonants(lowerCased);
+  // Only some tokenizers leave apostrophes in words.
+  const start = lowerCased.startsWith("'") ? lowerCased.slice(1) : lowerCased;
+  const word = markConsonants(start);
   const r1 = regionOne(word);
   const r2 = regionAfter(word, r1);
-  const first = step1a(word);
+  const first = step1a(word.includes("'") ? word.replace(/'(?:s'?)?$/, "") : word);
   const second = step1c(step1b(first, r1));
   const third = step3(step2(second, r1), r1, r2);
-  return step5(step4(third, r2), r1, r2).replaceAll("Y", "y");
+  const stem = step5(step4(third, r2), r1, r2);
+  // A word that was not lower-cased may have a Y of its own.
+  return word === start ? stem : stem.replaceAll("Y", "y");
 }
 
 /** Marks a consonant y as Y. */

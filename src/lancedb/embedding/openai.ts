@@ -79,10 +79,10 @@ export class OpenAIEmbeddingFunction extends EmbeddingFunction<string, Partial<O
 }
 
 async function loadClient(apiKey: string): Promise<OpenAIClient> {
-  const name = "openai";
   let loaded: { default: unknown; OpenAI?: unknown };
   try {
-    loaded = await import(name);
+    // A literal name, which bundlers can see.
+    loaded = await import("openai");
   } catch (error) {
     throw new Error("please install openai@^4.24.1 using npm install openai", { cause: error });
   }

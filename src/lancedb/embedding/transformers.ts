@@ -62,10 +62,10 @@ export class TransformersEmbeddingFunction extends EmbeddingFunction<
   }
 
   override async init(): Promise<void> {
-    const name = "@huggingface/transformers";
     let library: Transformers;
     try {
-      library = await import(name);
+      // A literal name, which bundlers can see.
+      library = await import("@huggingface/transformers");
     } catch (error) {
       throw new Error(`error loading @huggingface/transformers\nReason: ${error}`, { cause: error });
     }

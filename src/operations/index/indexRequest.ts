@@ -11,6 +11,7 @@ import type {
   GraphIndexRequest,
   PlainIndexRequest,
   TextIndexRequest,
+  TokenizerOptions,
   ZoneIndexRequest,
 } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
@@ -37,7 +38,7 @@ type AnySettings = Omit<
   "indexType"
 > & { readonly indexType?: unknown };
 
-type TextSettings = Readonly<Record<string, string | number | boolean | string[]>>;
+export type TextSettings = Readonly<Record<string, string | number | boolean | string[]>>;
 
 export interface AskedIndex {
   /** Path of the column. */
@@ -126,12 +127,19 @@ function nameOf(value: unknown): string | null {
   return name;
 }
 
-const TOKENIZERS = ["simple", "whitespace", "raw", "ngram"];
+const TOKENIZERS = ["simple", "whitespace", "raw", "ngram", "icu", "icu/split"];
 /** Tokenizers that only LanceDB has. The last two need models, whose names follow a slash. */
-const OTHER_TOKENIZERS = /^(icu|icu\/split|code|jieba|(jieba|lindera)\/.+)$/;
+const OTHER_TOKENIZERS = /^(code|jieba|(jieba|lindera)\/.+)$/;
 const BLOCK_SIZES = [128, 256];
 
-function textSettings(request: AnySettings): TextSettings {
+/** Members of a request that set how a text is cut. */
+type CutSettings = TokenizerOptions & Pick<TextIndexRequest, "withPosition" | "blockSize">;
+
+/**
+ * Reads how a text is cut.
+ * @throws InvalidInputError naming the member
+ */
+export function textSettings(request: CutSettings): TextSettings {
   const tokenizer = optionalString(request.baseTokenizer, "baseTokenizer");
   // The build of a text index reports LanceDB's tokenizers as unsupported.
   if (tokenizer !== undefined && !TOKENIZERS.includes(tokenizer) && !OTHER_TOKENIZERS.test(tokenizer)) {

@@ -440,6 +440,16 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     request: {},
     answer: { index_type: "BTREE", num_indexed_rows: 100, num_unindexed_rows: 0, num_indices: 1 },
   },
+  tokenize: {
+    tag: "Indexes",
+    description:
+      "Cuts a text into tokens, as an index with these options does, or as a full-text index of the table `id`.",
+    request: { text: "Running foxes", language: "English" },
+    answer: [
+      { text: "run", position: 0 },
+      { text: "fox", position: 1 },
+    ],
+  },
   dropTableIndex: {
     tag: "Indexes",
     description: "Drops an index. Older versions keep it.",

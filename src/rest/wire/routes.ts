@@ -268,6 +268,11 @@ export const ROUTES: readonly Route[] = [
     members: { index_name: shape.text.nullish() },
     answer: shape.indexStats,
   }),
+  route("tokenize", "/v1/tokenize", "Cut a text into tokens", {
+    takesBodyId: true,
+    members: { column: shape.text.nullish() },
+    answer: { bare: z.array(z.object({ text: shape.text, position: shape.count })) },
+  }),
   ofTable("dropTableIndex", "index/{index_name}/drop", "Drop an index", {
     inQuery: ["branch"],
     answer: shape.transactionAnswer,
