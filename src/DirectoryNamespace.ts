@@ -247,6 +247,19 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("createTable", request, data);
   }
   /**
+   * Creates a table from a version of another table, without copying its files: a shallow clone. Both tables
+   * change independently afterwards. The clone reads files of the other table, so it breaks when that table
+   * is dropped or renamed, or when a cleanup removes the version. A tag keeps the version from cleanups.
+   *
+   *     await ns.cloneTable({ id: ["trial"], from: ["orders"], version: 7 });
+   *
+   * @throws TableAlreadyExistsError; TableNotFoundError, TableVersionNotFoundError or TableTagNotFoundError
+   *   for the source
+   */
+  cloneTable(request: tables.CloneTableRequest): Promise<tables.CloneTableResponse> {
+    return this.#run("cloneTable", request);
+  }
+  /**
    * Checks that a table exists, and the requested version, branch or tag.
    * @throws TableNotFoundError; TableVersionNotFoundError; TableBranchNotFoundError; TableTagNotFoundError
    */

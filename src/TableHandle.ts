@@ -176,14 +176,31 @@ export class TableHandle<Row extends object = AnyRow> {
    */
   async rename(to: base.ObjectId, options?: SignalOptions): Promise<TableHandle<Row>> {
     const { signal } = checkedOptions("rename", options, SIGNAL);
-    const path = typeof to === "string" ? parseIdentifier(to) : to;
-    if (!Array.isArray(path) || path.length === 0) {
-      throw new InvalidInputError(`to: must be a name, or an array of names, not ${shortly(to)}`);
-    }
-    const isWhole = typeof to !== "string" || path.length > 1;
-    const id = isWhole ? path : [...this.id.slice(0, -1), ...path];
+    const id = this.#idOf(to);
     const target = { newTableName: id[id.length - 1], newNamespaceId: id.slice(0, -1) };
     await this.#namespace.renameTable({ ...this.#whole("rename"), ...target, signal });
+    return new TableHandle(this.#namespace, Object.freeze([...id]), this.#options);
+  }
+
+  /**
+   * Creates a table from the version that this handle reads, without copying its files. See
+   * {@link DirectoryNamespace.cloneTable}.
+   * @param to name in the same namespace, or a whole id: an array, or a string with `$`
+   * @returns a handle on the new table
+   */
+  async cloneTo(to: base.ObjectId, options?: CommitMethodOptions): Promise<TableHandle<Row>> {
+    const change = checkedOptions("cloneTo", options, CHANGE);
+    const id = this.#idOf(to);
+    const { branch, version, tag } = this.#readFrom;
+    if (branch !== undefined) {
+      throw new InvalidTableStateError("cloneTo: this handle is on a branch; use a handle on a tag of it");
+    }
+    const point = this.#readFrom.asOf === undefined ? { version, tag } : await this.#untagged(change.signal);
+    const { identity, principal, context } = this.#call;
+    await this.#namespace.cloneTable({
+      ...{ ...change, identity, principal, context },
+      ...{ id, from: this.id, version: point.version, tag },
+    });
     return new TableHandle(this.#namespace, Object.freeze([...id]), this.#options);
   }
 
@@ -842,6 +859,16 @@ export class TableHandle<Row extends object = AnyRow> {
     const { schema } = this.#options;
     const first: unknown = Array.isArray(data) ? data[0] : data;
     return schema === undefined || ArrayBuffer.isView(first) || isArrow(first) ? {} : { schema };
+  }
+
+  /** Returns the id of another table. A bare name is in the same namespace. */
+  #idOf(to: base.ObjectId): readonly string[] {
+    const path = typeof to === "string" ? parseIdentifier(to) : to;
+    if (!Array.isArray(path) || path.length === 0) {
+      throw new InvalidInputError(`to: must be a name, or an array of names, not ${shortly(to)}`);
+    }
+    const isWhole = typeof to !== "string" || path.length > 1;
+    return isWhole ? path : [...this.id.slice(0, -1), ...path];
   }
 
   #read() {

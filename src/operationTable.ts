@@ -162,6 +162,9 @@ export const OPERATIONS = {
     ),
     { takesRows: true },
   ),
+  cloneTable: changing<tables.CloneTableRequest, tables.CloneTableResponse>()(
+    values("from version tag properties message"),
+  ),
   tableExists: reading<tables.TableExistsRequest, void>()(values("branch version asOf tag")),
   describeTable: describing<tables.DescribeTableRequest, tables.DescribeTableResponse>()(
     values("branch version asOf tag withTableUri loadDetailedMetadata checkDeclared vendCredentials"),

@@ -15,6 +15,7 @@ export { alterTableDropColumns } from "../operations/schema/alterTableDropColumn
 export { updateFieldMetadata } from "../operations/schema/updateFieldMetadata.js";
 export { updateTableSchemaMetadata } from "../operations/schema/updateTableSchemaMetadata.js";
 export { batchCommitTables } from "../operations/table/batchCommitTables.js";
+export { cloneTable } from "../operations/table/cloneTable.js";
 export { createTable } from "../operations/table/createTable.js";
 export { declareTable } from "../operations/table/declareTable.js";
 export { deregisterTable } from "../operations/table/deregisterTable.js";

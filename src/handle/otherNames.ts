@@ -8,7 +8,6 @@ export const NAMESPACE_CALLS: Readonly<Record<string, string>> = {
   createEmptyTable: "createTable({ id, schema }, [])",
   tableNames: "listTables(), or listAllTables()",
   dropAllTables: "dropTable({ id }) for each table",
-  cloneTable: "createTableBranch({ id, name })",
   query: "queryTable({ id, … }), or table(name).query()",
   insert: "insertIntoTable({ id }, rows)",
   listVersions: "listTableVersions({ id })",

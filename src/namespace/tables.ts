@@ -94,6 +94,23 @@ export interface CreateTableResponse extends DirectoryAnswer {
   readonly storageOptions?: Readonly<Record<string, string>>;
 }
 
+/** Request of `cloneTable`. */
+export interface CloneTableRequest extends TableRequest, WithMessage {
+  /** Id of the table whose version is cloned. */
+  readonly from: ObjectId;
+  /** Number of a version of that table. Default: the latest version. */
+  readonly version?: number | undefined;
+  /** Tag of that table, which may name a version of a branch. Not allowed with `version`. */
+  readonly tag?: string | undefined;
+  /** Properties of the new table. */
+  readonly properties?: Readonly<Record<string, string>> | undefined;
+}
+/** Answer of `cloneTable`. */
+export interface CloneTableResponse extends DirectoryAnswer {
+  /** Number of the first version of the new table, which is that of the cloned version. */
+  readonly version: number;
+}
+
 /** Request of `tableExists`. */
 export interface TableExistsRequest extends VersionRequest {
   /** Number of a version that must exist. Default: any version. */

@@ -139,7 +139,7 @@ export const arrowSchemaOfTable = ({ manifest, path }: ManifestFile): Schema =>
   arrowSchemaOf(decodeSchema(manifest.fields, path));
 
 /** Removes the directories of a table that was not created. Other writers may have files in them. */
-async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
+export async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
   const inside = [dataDirectory(root), transactionsDirectory(root), versionsDirectory(root)];
   for (const directory of [...inside, root]) {
     await disk.removeEmptyDirectory(directory).catch(() => undefined);

@@ -124,6 +124,12 @@ const REQUESTS: { readonly [Name in OperationName]: readonly Partial<Requests[Na
       { text: "Running", baseTokenizer: "jieba/default" },
       { id, text: "Running foxes", indexName: "names" },
     ],
+    cloneTable: [
+      { id: "cloned", from: id },
+      { id: "cloned", from: id },
+      { id: "other", from: "none" },
+      { id: "other", from: id, version: 99 },
+    ],
     dropTableIndex: [{ id, indexName: "names" }],
     describeTransaction: [{ id: ["none"] }],
     alterTransaction: [{ id: ["none"], actions: [{ setStatusAction: { status: "Canceled" } }] }],

@@ -4,22 +4,19 @@
  * leaves nothing visible.
  */
 
-import { claimLocation, type PlannedLocation, planLocation } from "../../catalog/locations/placement.js";
+import { claimLocation } from "../../catalog/locations/placement.js";
 import {
   findTable,
   readTableProperties,
   requireStillTable,
   type TableEntry,
 } from "../../catalog/locations/tables.js";
-import { readCatalog } from "../../catalog/rows/catalogTable.js";
-import { publishClaimed, publishNewTable, republishTable } from "../../catalog/tableRows.js";
+import { publishNewTable, republishTable } from "../../catalog/tableRows.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableResponse } from "../../namespace/tables.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
-import { openVersion } from "../../table/versions/openVersion.js";
-import { type OpenLatest, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { rowProgress } from "../longWork.js";
@@ -33,6 +30,7 @@ import {
   parseChoice,
   requireTableId,
 } from "../request.js";
+import { type CreationTarget, planCreation, publishFirst } from "./creationTarget.js";
 import { newTableSettings } from "./newTableSettings.js";
 
 export const createTable: OperationBody<"createTable"> = async (context, request, _access, data) => {
@@ -114,7 +112,7 @@ export const createTable: OperationBody<"createTable"> = async (context, request
  * @throws InvalidInputError for settings that an existing or declared table can't get
  */
 function checkTarget(
-  { entry, base }: Target,
+  { entry, base }: CreationTarget,
   name: string,
   stableRowIds: boolean,
   properties: Readonly<Record<string, string>> = {},
@@ -126,37 +124,6 @@ function checkTarget(
     throw new InvalidInputError(`properties: table ${name} keeps the properties of its declaration`);
   }
 }
-
-/** The location of the new table, and its current content. */
-interface Target {
-  /** Table that already has the id; null if none. */
-  readonly entry: TableEntry | null;
-  readonly location: PlannedLocation;
-  readonly table: TableAt;
-  /** Latest version of the existing table; null if it has none. */
-  readonly base: OpenLatest | null;
-}
-
-async function planCreation(context: OperationContext, id: readonly string[]): Promise<Target> {
-  const catalog = id.length === 1 ? await readCatalog(context) : undefined;
-  const entry = await findTable(context, id, "latest", catalog);
-  const location =
-    entry === null ? await planLocation(context, id, undefined, catalog) : { ...entry, unshared: false };
-  const table = tableAt(context, location.directory);
-  const latest = entry?.latest ?? null;
-  return { entry, location, table, base: latest && (await openVersion(table, latest)) };
-}
-
-/** A catalog row of a former table of that name must not pass on its properties. */
-const publishFirst = (
-  context: OperationContext,
-  { entry, location }: Target,
-  properties: Readonly<Record<string, string>> | undefined,
-  signal: AbortSignal | undefined,
-) =>
-  entry === null
-    ? publishClaimed(context, location, properties ?? {}, signal)
-    : republishTable(context, location, properties, signal);
 
 async function answerOfExisting(
   context: OperationContext,

@@ -101,6 +101,13 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     request: ROWS,
     answer: { location: LOCATION, version: 1, num_inserted_rows: 1, properties: {}, ...CHANGED },
   },
+  cloneTable: {
+    tag: "Tables",
+    description:
+      "Creates a table from a version of another table, whose files it shares. It breaks when the other table is dropped or renamed, or when a cleanup removes the version.",
+    request: { from: ["orders"], version: 7 },
+    answer: { ...CHANGED, location: "/data/trial.lance", version: 7, properties: {} },
+  },
   registerTable: {
     tag: "Tables",
     description: "Gives an id to the directory of an existing table.",

@@ -70,6 +70,14 @@ export const ROUTES: readonly Route[] = [
       storage_options: shape.storageOptions,
     }),
   }),
+  ofTable("cloneTable", "clone", "Create a table from a version of another, without copying files", {
+    members: { from: shape.id.describe("Table whose version is cloned") },
+    answer: shape.changeAnswer({
+      location: shape.text,
+      version: shape.version,
+      properties: shape.stringMap,
+    }),
+  }),
   ofTable("registerTable", "register", "Give an id to an existing table directory", {
     members: { location: shape.text.min(1).describe("Directory relative to the root of the namespace") },
     answer: shape.changeAnswer({ location: shape.text, properties: shape.stringMap }),

@@ -51,6 +51,8 @@ export interface CreationOptions extends CommitOptions {
   readonly unshared?: boolean;
   /** True if the table's directory exists. */
   readonly directoryExists?: boolean;
+  /** Version whose copy is the first version, under the same number. Default: none. */
+  readonly cloned?: Pick<OpenVersion, "file" | "version">;
 }
 
 export class PreparedCommit {
@@ -110,8 +112,9 @@ export class PreparedCommit {
 
   async tryCreate(lease: LockLease, options: CreationOptions): Promise<OpenVersion | null> {
     await this.table.disk.makeDirectory(transactionsDirectory(this.table.root), this.table.root);
-    const content = applyTransaction(null, this.#transaction, {
-      version: 1,
+    const { cloned } = options;
+    const content = applyTransaction(cloned?.file ?? null, this.#transaction, {
+      version: cloned?.version ?? 1,
       nowNs: currentNs(),
       schemaMetadata: options.schemaMetadata,
       dataFormatVersion: options.dataFormatVersion,

@@ -1,0 +1,112 @@
+/**
+ * CloneTable: creates a table from a version of another one, whose files it shares. This operation is not in
+ * the namespace spec. The first version of a clone has the number of the cloned version, as in LanceDB.
+ */
+
+import { claimLocation } from "../../catalog/locations/placement.js";
+import { requireStillTable } from "../../catalog/locations/tables.js";
+import { publishNewTable } from "../../catalog/tableRows.js";
+import { InvalidInputError, TableAlreadyExistsError, TableVersionNotFoundError } from "../../errors.js";
+import { Clone } from "../../format/table.js";
+import { formatIdentifier } from "../../ident.js";
+import { commitCreation } from "../../table/commit/commit.js";
+import { newTransaction } from "../../table/commit/transaction.js";
+import { checkReaderFlags, checkWriterFlags } from "../../table/versions/flags.js";
+import { ABSENT, declaredAnchor } from "../../table/versions/identity.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { removeEmptyRoot } from "../../write/insert.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import type { OperationBody } from "../operation.js";
+import { isAbsent, optionalId, optionalProperties, requireTableId } from "../request.js";
+import { isInPlace, requireSnapshot } from "../snapshot.js";
+import { type CreationTarget, planCreation, publishFirst } from "./creationTarget.js";
+
+export const cloneTable: OperationBody<"cloneTable"> = async (context, request, access) => {
+  const id = requireTableId(request.id);
+  const from = readSource(request.from);
+  const { version, tag, signal } = request;
+  const properties = optionalProperties(request.properties);
+  await access.require("queryTable", from);
+  const source = await requireSnapshot(context, { id: from, version, tag, signal }, accessTo(access, from));
+  checkReaderFlags(source.file.manifest, source.path);
+  checkWriterFlags(source.file.manifest, source.path);
+  const exists = (cause?: unknown) =>
+    new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`, { cause });
+
+  const target = await planCreation(context, id);
+  const { entry, location } = target;
+  if (target.base !== null) throw exists();
+  if (entry !== null && Object.keys(properties ?? {}).length > 0) {
+    throw new InvalidInputError(
+      `properties: table ${formatIdentifier(id)} keeps the properties of its declaration`,
+    );
+  }
+  const isRoot = id.length === 1;
+  const clone = Clone.create({ isShallow: true, refVersion: source.version, refPath: source.table.root });
+  const transaction = newTransaction(source.version, "clone", clone);
+  const isMade = isRoot && entry === null ? await claimLocation(context, location) : location.unshared;
+  const verify = async () => {
+    if (entry !== null) await requireStillTable(context, entry);
+    if (isRoot) await publishFirst(context, target, properties, signal);
+    // A cleanup of the source may have removed its files meanwhile.
+    if (await isInPlace(source)) return;
+    throw new TableVersionNotFoundError(
+      `version ${source.version} of table ${formatIdentifier(from)} was removed`,
+    );
+  };
+  let committed: OpenVersion | null = null;
+  try {
+    committed = await commitClone(context, target, source, transaction, verify);
+  } finally {
+    if (committed === null && isMade) await removeEmptyRoot(target.table);
+  }
+  if (committed === null) throw exists();
+  if (entry === null && !isRoot) {
+    try {
+      await publishNewTable(context, location, properties ?? {}, signal);
+    } catch (error) {
+      throw error instanceof TableAlreadyExistsError ? exists(error) : error;
+    }
+  }
+  return {
+    transactionId: transaction.uuid,
+    location: location.directory,
+    version: committed.version,
+    properties: { ...properties },
+  };
+};
+
+function readSource(from: unknown): readonly string[] {
+  if (isAbsent(from) || optionalId(from).length === 0) {
+    throw new InvalidInputError('from: must be the id of a table, as in from: "t", or ["namespace", "t"]');
+  }
+  return [...optionalId(from)];
+}
+
+/** Returns the access to the source: a tag may lead to a branch that the request does not name. */
+const accessTo = (access: Access, from: readonly string[]): Access => ({
+  ...access,
+  requireBranch: (branch) => access.require("queryTable", from, { branch: branch ?? undefined }),
+});
+
+/**
+ * Commits the first version of a clone.
+ * @returns null if another writer was first
+ */
+async function commitClone(
+  context: OperationContext,
+  { entry, location, table }: CreationTarget,
+  source: OpenVersion<OperationContext>,
+  transaction: ReturnType<typeof newTransaction>,
+  verify: () => Promise<void>,
+): Promise<OpenVersion | null> {
+  const anchor = entry === null ? ABSENT : await declaredAnchor(table);
+  return commitCreation({ ...table, environment: context }, anchor, transaction, {
+    dataFormatVersion: source.file.manifest.dataFormat?.version ?? context.newTableVersion,
+    scheme: source.scheme,
+    unshared: location.unshared,
+    cloned: source,
+    verify,
+  });
+}
