@@ -2,11 +2,11 @@
  * Writes the package `tiltyard-lancedb` to build/: the drop-in as the root entry, so that an alias or an override of npm puts
  * it in the place of `@lancedb/lancedb`, which they can't do with a subpath. The engine is included with its own release of
  * apache-arrow, so that the package depends on nothing. The drop-in's modules import the program's copy of apache-arrow,
- * whose classes the program gets.
+ * because the program gets its classes.
  */
 
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { defineConfig } from "rolldown";
 import {
   chunkNames,
@@ -96,14 +96,39 @@ const packageFiles = {
   },
 };
 
-/** The engine gets apache-arrow's modules, the drop-in imports the program's. */
+/** Mark of a module's second instance, which makes objects of the program's copy of apache-arrow. */
+const PROGRAM = "?program";
+
+/** Modules that have a second instance: those that make batches, schemas and types. */
+const CONVERTING = /[\\/]arrow[\\/](?:exchange|types)[\\/][^\\/]+\.js$/;
+
+/**
+ * Gives the engine apache-arrow's modules, and the drop-in the program's. The engine's modules that convert between columns and
+ * Arrow are there twice: the instance that the drop-in imports makes objects of the program's copy.
+ */
 const arrowCopies = {
   name: "arrow-copies",
   resolveId(source, importer) {
-    const isArrow = source === "apache-arrow" || source.startsWith("apache-arrow/");
-    return isArrow && importer?.startsWith(moduleAt("lancedb")) ? { id: source, external: true } : null;
+    const isOfProgram = importer?.startsWith(moduleAt("lancedb")) || importer?.endsWith(PROGRAM);
+    if (!isOfProgram) return null;
+    if (source === "apache-arrow") return { id: source, external: true };
+    if (!source.startsWith(".")) return null;
+    const path = join(dirname(importer.replace(PROGRAM, "")), source);
+    return CONVERTING.test(path) ? path + PROGRAM : path;
+  },
+  async load(id) {
+    if (!id.endsWith(PROGRAM)) return null;
+    const text = await readFile(id.slice(0, -PROGRAM.length), "utf8");
+    return { code: text.replace(/^import \{([^}]*)\} from "apache-arrow";/m, lateNames), moduleType: "js" };
   },
 };
+
+/** Reads names when the module runs: older releases of apache-arrow lack some, and importing a missing name fails. */
+function lateNames(_, list) {
+  const names = list.split(",").map((each) => each.trim().split(" as ")).filter(([name]) => name !== "");
+  const declared = names.map(([name, local = name]) => `const ${local} = Reflect.get(programArrow, "${name}");`);
+  return [`import * as programArrow from "apache-arrow";`, ...declared].join(" ");
+}
 
 const isOutside = (id) =>
   id.startsWith("node:") || Object.keys(peerDependencies).some((name) => id === name || id.startsWith(`${name}/`));

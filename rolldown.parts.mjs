@@ -79,13 +79,8 @@ export async function groups() {
     { name: "ipc", priority: 3, test: later(ipc) },
     { name: "describing", priority: 2, test: later(describing) },
     { name: "changing", priority: 1, test: later(changing) },
-    // One file instead of one for each set of entries that share modules. Modules that import packages of the program's choice
-    // stay apart: bundlers would look for these packages.
-    {
-      name: DROP_IN,
-      priority: 0,
-      test: (id) => id.startsWith(moduleAt("lancedb")) && !/embedding[\\/](openai|transformers)\.js$/.test(id),
-    },
+    // One file instead of one for each set of entries that share modules.
+    { name: DROP_IN, priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
   ];
 }
 
@@ -220,7 +215,7 @@ async function arrowModules() {
     name: "arrow-modules",
     transform(code, id) {
       // The drop-in exports all of apache-arrow in any case.
-      if (!code.includes('"apache-arrow"') || id.startsWith(moduleAt("lancedb"))) return null;
+      if (!code.includes('"apache-arrow"') || id.startsWith(moduleAt("lancedb")) || id.includes("?")) return null;
       const changed = code.replace(/^import \{([^}]*)\} from "apache-arrow";/gm, (_, list) => {
         const names = list.split(",").map((name) => name.trim()).filter((name) => name !== "");
         return names

@@ -14,6 +14,7 @@ import type { Data } from "./like.js";
 import type { LsmStats } from "./lsm.js";
 import { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
+import { programRows } from "./programRows.js";
 import { QueriedTable } from "./queriedTable.js";
 import type { NamespaceCalls } from "./tableReader.js";
 import {
@@ -372,12 +373,10 @@ export class LocalTable extends QueriedTable {
     throw notSupported("tokenize");
   }
 
-  async toArrow(): Promise<ArrowTable> {
-    const result = await this.inner.read(async (namespace, shown) => {
-      const rows = await namespace.queryTable(shown);
-      return rows.toArrow();
-    });
-    return result;
+  toArrow(): Promise<ArrowTable> {
+    return this.inner.read(async (namespace, shown) =>
+      programRows(await namespace.queryTable(shown)).toArrow(),
+    );
   }
 
   async indexStats(name: string): Promise<native.IndexStatistics | undefined> {

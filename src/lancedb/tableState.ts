@@ -8,6 +8,7 @@ import type { Schema } from "apache-arrow";
 import { performance } from "../async/timers.js";
 import type { Database } from "./database.js";
 import { failure, translated } from "./failures.js";
+import { programRows } from "./programRows.js";
 import type { NamespaceCalls, ShownVersion, TableReader } from "./tableReader.js";
 
 const PINNED = "Invalid input, table cannot be modified when a specific version is checked out";
@@ -149,7 +150,7 @@ export class TableState implements TableReader {
     if (this.#schema?.version === key) return this.#schema.schema;
     const schema = this.call((namespace) =>
       namespace.queryTable({ ...this.#pathOf(branch), version, k: 0 }),
-    ).then((result) => result.schema);
+    ).then((result) => programRows(result).schema);
     const kept = { version: key, schema };
     this.#schema = kept;
     schema.catch(() => {

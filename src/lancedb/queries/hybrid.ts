@@ -9,14 +9,14 @@ import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
 import { alignedBytes } from "../../bytes/aligned.js";
-import type { QueryResult } from "../../namespace/queries.js";
 import { failure } from "../failures.js";
+import { programRows, type Rows } from "../programRows.js";
 import type { Reranker } from "../rerankers/index.js";
 import { RRFReranker } from "../rerankers/rrf.js";
 import { columnRows, oneBatch, partsOf } from "../rowBatches.js";
 import type { TableReader } from "../tableReader.js";
 import { requestOf, type SearchParts, type TextParts, type VectorSearchParts } from "./parts.js";
-import type { Rows, RunOptions } from "./running.js";
+import type { RunOptions } from "./running.js";
 
 /** Rows of a search without a limit. */
 const FOUND_ROWS = 10;
@@ -59,8 +59,8 @@ export async function openHybrid(
 }
 
 interface Searches {
-  readonly near: QueryResult;
-  readonly matching: QueryResult;
+  readonly near: Rows;
+  readonly matching: Rows;
 }
 
 async function openBoth(
@@ -79,7 +79,7 @@ async function openBoth(
     reader.read((namespace, shown) => namespace.queryTable({ ...shown, ...nearRequest, signal })),
     reader.read((namespace, shown) => namespace.queryTable({ ...shown, ...textRequest, signal })),
   ]);
-  return { near, matching };
+  return { near: programRows(near), matching: programRows(matching) };
 }
 
 async function reranked({ text, vector, ...parts }: HybridParts, searches: Searches): Promise<RecordBatch> {

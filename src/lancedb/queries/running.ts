@@ -1,14 +1,10 @@
 /** Runs queries: time limits, sentences of failures, and the rows one batch after another. */
 
-import type { RecordBatch } from "apache-arrow";
 import { clearTimeout, letProcessEnd, MAX_TIMER_MS, setTimeout } from "../../async/timers.js";
-import type { QueryResult } from "../../namespace/queries.js";
 import { failure, inCall } from "../failures.js";
+import type { Rows } from "../programRows.js";
 import type { TableReader } from "../tableReader.js";
 import { countOf } from "./numbers.js";
-
-/** Rows of a query. Each read runs the query again. */
-export type Rows = Pick<QueryResult, "schema" | "toArrow"> & AsyncIterable<RecordBatch>;
 
 /** Options of a run. */
 export interface RunOptions {

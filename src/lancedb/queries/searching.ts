@@ -2,11 +2,12 @@
 
 import { performance } from "../../async/timers.js";
 import type { QueryPlanNode } from "../../namespace/queries.js";
+import { programRows, type Rows } from "../programRows.js";
 import type { TableReader } from "../tableReader.js";
 import { isHybrid, openHybrid } from "./hybrid.js";
 import { type RowParts, refuseLsm, requestOf, type SearchParts, selectionOf } from "./parts.js";
 import { analyzedText, planText } from "./planText.js";
-import type { Rows, RunnableQuery, RunOptions } from "./running.js";
+import type { RunnableQuery, RunOptions } from "./running.js";
 
 /** Rows that a query names: by their row ids, or by their offsets in the table. */
 export type NamedRows = { readonly rowIds: readonly bigint[] } | { readonly offsets: readonly number[] };
@@ -19,7 +20,9 @@ export function runnableSearch(reader: TableReader, parts: SearchParts): Runnabl
       refuseLsm(parts);
       if (isHybrid(parts)) return openHybrid(reader, parts, options);
       const request = { ...(await requestOf(parts)), ...options };
-      return reader.read((namespace, shown) => namespace.queryTable({ ...shown, ...request }));
+      return reader
+        .read((namespace, shown) => namespace.queryTable({ ...shown, ...request }))
+        .then(programRows);
     },
     async explain(isVerbose) {
       const request = await requestOf(parts);
@@ -43,7 +46,9 @@ export function runnableTake(reader: TableReader, parts: RowParts, rows: NamedRo
   const open = (options: RunOptions): Promise<Rows> => {
     refuseLsm(parts);
     const request = { ...rows, ...selectionOf(parts), ...options };
-    return reader.read((namespace, shown) => namespace.takeTableRows({ ...shown, ...request }));
+    return reader
+      .read((namespace, shown) => namespace.takeTableRows({ ...shown, ...request }))
+      .then(programRows);
   };
   const plan = async (): Promise<QueryPlanNode> => {
     const { schema } = await open({});
