@@ -230,7 +230,7 @@ describe("choices", () => {
         "IVF_HNSW_FLAT",
         "IVF_HNSW_PQ",
         "IVF_HNSW_SQ",
-      ].concat(["IVF_PQ", "IVF_SQ", "LABEL_LIST", "NGRAM", "ZONEMAP"]),
+      ].concat(["IVF_PQ", "IVF_RQ", "IVF_SQ", "LABEL_LIST", "NGRAM", "ZONEMAP"]),
     ],
     ['orders.query().explain({ format: "^" });', ["Json", "Text"]],
   ])("completion offers one spelling of each choice in %s", (statement, choices) => {

@@ -13,6 +13,8 @@ import type { Bound, BoundCall, FloatOperator } from "./bound.js";
 const BLOCK = 2048;
 /** Blocks that are computed in one step. */
 const STEP_BLOCKS = 256;
+/** From this number of rows on, a call is a step. */
+const STEP_ROWS = 4096;
 
 /** Returns the first `count` values of a block, from row `start` on. */
 type ReadBlock = (start: number, count: number) => Float64Array;
@@ -51,6 +53,7 @@ export function* floatsOf(
     target.set(block.length === count ? block : block.subarray(0, count), start);
     if (pace.isStep(blocks.size)) yield;
   }
+  if (rowCount >= STEP_ROWS) yield;
   const values = new Uint8Array(target.buffer, target.byteOffset, 8 * rowCount);
   return { kind: "fixed", length: rowCount, validity: blocks.validity, byteWidth: 8, values };
 }
