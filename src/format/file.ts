@@ -100,10 +100,19 @@ export const FileDescriptor = message("FileDescriptor", {
 });
 export type FileDescriptor = MessageOf<typeof FileDescriptor>;
 
-/** Metadata of a data file of version 0.1. Only the number of rows is read. */
+/** Metadata of a data file of version 0.1. */
 export const LegacyFileMetadata = message(
   "Metadata",
-  // First row of each batch, and the number of rows as the last entry.
-  { batchOffsets: repeatedInt32(2) },
+  {
+    /** Position of the message that has the schema. */
+    manifestPosition: uint64(1),
+    /** First row of each batch, and the number of rows as the last entry. */
+    batchOffsets: repeatedInt32(2),
+    pageTablePosition: uint64(3),
+  },
   true,
 );
+export type LegacyFileMetadata = MessageOf<typeof LegacyFileMetadata>;
+
+/** Message with the schema of a data file of version 0.1. */
+export const LegacyManifest = message("Manifest", { fields: repeatedMessage(1, Field) }, true);

@@ -2,6 +2,7 @@
 
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { countedByRows, type DataFileMetadata, type DataPage } from "../file/container/reader.js";
+import { legacyPages } from "../file/v01/legacyPages.js";
 import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
 import type { Arena } from "../io/memory/arena.js";
 import { columnFields, decodeSchema, type TableField } from "../schema/schema.js";
@@ -70,6 +71,7 @@ export async function openColumns(
 interface LeafPlace extends LeafColumns {
   /** Number of values per row that its pages count. */
   readonly valuesPerRow: number;
+  readonly leaf: ReadLeaf;
 }
 
 /** Leaves that one of the files has. */
@@ -118,7 +120,9 @@ function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]):
   const places = new Map<number, { fileIndex: number; columnIndex: number }>();
   for (const [fileIndex, file] of files.entries()) {
     for (const [index, fieldId] of file.fieldIds.entries()) {
-      places.set(fieldId, { fileIndex, columnIndex: file.columnIndexes[index] ?? -1 });
+      // Files of 0.1 number their columns by field ids, and manifests do not repeat them.
+      const columnIndex = file.columnIndexes.length === 0 ? fieldId : file.columnIndexes[index];
+      places.set(fieldId, { fileIndex, columnIndex: columnIndex ?? -1 });
     }
   }
   const wanted = new Map<number, FileLeaves>();
@@ -144,7 +148,7 @@ function findPlaces(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]):
     });
     const fileLeaves = wanted.get(fileIndex) ?? { fileIndex, leaves: [], places: [] };
     fileLeaves.leaves.push(index);
-    fileLeaves.places.push({ columnIndex, listColumnIndexes, valuesPerRow: leaf.valuesPerRow });
+    fileLeaves.places.push({ columnIndex, listColumnIndexes, valuesPerRow: leaf.valuesPerRow, leaf });
     wanted.set(fileIndex, fileLeaves);
   }
   return [...wanted.values()];
@@ -177,6 +181,12 @@ export function columnsOfFile(file: DataFileMetadata): {
 
 /** Returns a file's columns for some leaves, in the order of the leaves, as pages of whole rows. */
 function columnsOf(file: DataFileMetadata, leaves: readonly LeafPlace[]): StoredColumn[] {
+  const { legacy } = file;
+  if (legacy !== undefined) {
+    const columns = leaves.map(({ leaf }) => ({ pages: legacyPages(file, legacy, leaf) }));
+    const rows = { ...file, columns };
+    return columns.map(({ pages }, columnIndex) => ({ file: rows, columnIndex, pages }));
+  }
   if (file.version !== "2.0") {
     const rows = countedByRows(file, leaves);
     return leaves.map(({ columnIndex }) => ({

@@ -58,14 +58,14 @@ describe("a table of version 2.3", () => {
 });
 
 describe("a table of version 0.1", () => {
-  const says = /version 0\.1: the legacy format; rewrite the table with a current LanceDB release/;
+  const says = /version 0\.1: the legacy format, which is read and not written/;
 
-  it("is refused by reads and writes, and told what it is", async () => {
+  it("is read, and refused by writes of rows", async () => {
     const name = "v0_1";
     await reference.createTable(root, name, tableToIPC(rows), { dataStorageVersion: "0.1" });
     const table = namespace.table([name]);
-    expect((await failure(table.scan().toArrow())).message).toMatch(says);
-    expect((await failure(table.take([0]))).message).toMatch(says);
+    expect((await table.scan().toArrow()).numRows).toBe(3);
+    expect((await table.take([0])).numRows).toBe(1);
     expect((await failure(namespace.insertIntoTable({ id: [name] }, rows))).message).toMatch(says);
     expect(await reference.countRows(root, name)).toBe(3);
   });

@@ -109,7 +109,7 @@ const FOOTER_VERSIONS: Readonly<Record<FileVersion, readonly [number, number]>> 
 
 /** True if this build reads a version, named as in manifests. */
 export const isReadableVersion = (version: string): version is ReadableVersion =>
-  version === "2.3" || isFileVersion(version);
+  version === "2.3" || version === "0.1" || isFileVersion(version);
 
 /** True if this build reads and writes a version, named as in manifests. */
 export const isFileVersion = (version: string): version is FileVersion =>
@@ -129,10 +129,10 @@ function fileVersion(major: number, minor: number, path: string): ReadableVersio
 export function unsupportedFileVersion(version: string, what: string): UnsupportedError {
   const advice =
     version === "0.1"
-      ? "the legacy format; rewrite the table with a current LanceDB release, by copying its rows to a new table"
+      ? "the legacy format, which is read and not written; copy the rows to a new table"
       : "newer than this release, or unknown to it; write the table anew with data storage version 2.2";
   return new UnsupportedError(
-    `${what} has data format version ${version}: ${advice}. Versions 2.0, 2.1 and 2.2 are supported, and 2.3 for reading`,
+    `${what} has data format version ${version}: ${advice}. Versions 2.0, 2.1 and 2.2 are supported, and 0.1 and 2.3 for reading`,
   );
 }
 

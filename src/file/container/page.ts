@@ -9,8 +9,11 @@ import type { BlobPlacement } from "./blobPlacement.js";
 /** Data file versions that are read and written. */
 export type FileVersion = "2.0" | StructuralVersion;
 
-/** Data file versions that are read: 2.3 only if its pages are laid out and encoded like those of 2.2. */
-export type ReadableVersion = FileVersion | "2.3";
+/**
+ * Data file versions that are read: 0.1, and 2.3 only if its pages are laid out and encoded like those of
+ * 2.2.
+ */
+export type ReadableVersion = FileVersion | "2.3" | "0.1";
 
 /** Versions whose pages have a structural layout and levels. */
 export type StructuralVersion = "2.1" | "2.2";
@@ -20,6 +23,8 @@ export type StructuralVersion = "2.1" | "2.2";
  */
 export interface PageEncoding extends PageLayout {
   array?: ArrayEncoding;
+  /** Pages of a 0.1 file that together make up rows (v01/legacyPages.ts). */
+  legacy?: LegacyPages;
   /** Pages of a 2.0 file that together make up rows of lists. */
   nested?: NestedArrays;
   /**
@@ -27,6 +32,24 @@ export interface PageEncoding extends PageLayout {
    * Here they begin a list, whatever their first repetition level says.
    */
   withinRow?: readonly number[];
+}
+
+/** Pages of a leaf of a 0.1 file and of the lists around it, outermost first. */
+export interface LegacyPages {
+  /** Number of lists, then of values. */
+  readonly counts: readonly number[];
+  /** Position in the file of the buffer with the values of the leaf. */
+  readonly valuesPosition: number;
+  /** Dictionary of the leaf; null for none. */
+  readonly dictionary: { readonly position: number; readonly count: number } | null;
+}
+
+/** Location of a page, or of a dictionary, of a 0.1 file. The length of its bytes depends on the type. */
+export interface LegacyPlace {
+  readonly position: number;
+  readonly count: number;
+  /** First byte that may belong to the page: texts precede their offsets. */
+  readonly start: number;
 }
 
 /** Pages of one column of a 2.0 file, and those of the columns inside its lists (v20/nestedArrays.ts). */

@@ -4,6 +4,7 @@
  * keep its handle: every read takes a handle.
  */
 
+import { lazyModule } from "../../async/lazy.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { FileDescriptor } from "../../format/file.js";
 import type { Origin } from "../../format/message.js";
@@ -20,8 +21,12 @@ import {
   decodeTable,
   withKnownVersion,
 } from "./container.js";
+import type { LegacyFile } from "./legacyFile.js";
 import type { PageEncoding, ReadableVersion } from "./page.js";
 import { RecentMessages } from "./recentMessages.js";
+
+/** Loaded with the first file of version 0.1. */
+const legacyFiles = lazyModule(() => import("./legacyFile.js"));
 
 /** Bytes fetched when a file is opened. The metadata of all but very wide or long files fits in them. */
 export const TAIL_BYTES = 64 * 1024;
@@ -78,6 +83,8 @@ export interface DataFileMetadata {
   readonly globalChecksums: FileChecksums | null;
   /** Checksums of the file's blob values; null for files without them. */
   readonly blobChecksums: BlobChecksums | null;
+  /** Places of the pages of a file of version 0.1; absent for other files. */
+  readonly legacy?: LegacyFile;
   /** The whole file if opening it has read all of it, else null. */
   readonly content: Uint8Array | null;
   /** True if others use the content too: no view of it may then be handed out. */
@@ -98,6 +105,11 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const tailBytes = handle.takeTail?.() ?? (await handle.read(fileSize - tailLength, tailLength));
   const tail = new Tail(handle, tailBytes);
   const content = tailBytes.length === fileSize ? tailBytes : null;
+  if (hasLegacyVersion(tailBytes)) {
+    const { openLegacyFile } = await legacyFiles.get();
+    const legacy = await openLegacyFile(handle, path);
+    if (legacy !== null) return legacyMetadata(legacy, handle, path);
+  }
   const footerBytes = tailBytes.subarray(tailBytes.length - DATA_FILE_FOOTER_BYTES, tailBytes.length);
   const footer = await readFooter(tail, footerBytes, path);
   const tables = await readTables(tail, footer, path);
@@ -152,6 +164,36 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
       (checksums?.memoryWeight ?? 0) +
       (blobChecksums?.memoryWeight ?? 0) +
       (content?.length ?? 0),
+  };
+}
+
+/** True if the last bytes name version 0.1. */
+function hasLegacyVersion(tail: Uint8Array): boolean {
+  const view = new DataView(tail.buffer, tail.byteOffset + tail.length - 8, 8);
+  return view.getUint16(0, true) === 0 && view.getUint16(2, true) < 3;
+}
+
+const NO_DESCRIPTOR = FileDescriptor.create({});
+
+/** Returns a file of 0.1. Its columns are numbered by the ids of their fields. */
+function legacyMetadata(legacy: LegacyFile, { identity }: ReadHandle, path: string): DataFileMetadata {
+  const columns: DataColumn[] = [];
+  for (const id of legacy.fieldIds) columns[id] = { pages: [] };
+  return {
+    path,
+    identity,
+    version: "0.1",
+    rowCount: legacy.rowCount,
+    columns,
+    descriptor: NO_DESCRIPTOR,
+    globalBuffers: [],
+    checksums: null,
+    globalChecksums: null,
+    blobChecksums: null,
+    content: null,
+    sharesContent: false,
+    legacy,
+    memoryWeight: 1024 + legacy.memoryWeight,
   };
 }
 

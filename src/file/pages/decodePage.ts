@@ -21,6 +21,7 @@ import { decodeConstant } from "../structural/constant.js";
 import { decodeEmptyStructs } from "../structural/emptyStruct.js";
 import { decodeFullZip } from "../structural/fullZip.js";
 import { type DecodeOptions, decodeMiniBlock } from "../structural/miniBlock.js";
+import { decodeLegacyPages } from "../v01/legacyPages.js";
 import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
 
@@ -39,6 +40,7 @@ export function decodePage(
   origin: PageOrigin,
   options: DecodeOptions = {},
 ): Column {
+  if (page.legacy !== undefined) return decodeLegacyPages(layout, page.legacy, buffers, origin);
   if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
   if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
   const leaf = leafOf(layout);

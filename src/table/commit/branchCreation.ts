@@ -34,7 +34,7 @@ import {
   refuseTwinDirectories,
 } from "../refs/branches.js";
 import { encodeRefFile, formatBranch, lockRefs } from "../refs/refs.js";
-import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
+import { checkReaderFlags, checkWriterFlags, refuseDictionaries } from "../versions/flags.js";
 import { ABSENT } from "../versions/identity.js";
 import { findLatestVersion } from "../versions/latestVersion.js";
 import { encodeManifestFile, readManifestFile } from "../versions/manifest.js";
@@ -217,6 +217,7 @@ async function openSource(table: TableAt, { branch, version }: BranchSource): Pr
   }
   checkReaderFlags(open.file.manifest, open.path);
   checkWriterFlags(open.file.manifest, open.path);
+  refuseDictionaries(open.file.manifest, open.path);
   return { ...open, lineage };
 }
 

@@ -8,7 +8,7 @@ import { type Transaction, Transaction as TransactionMessage } from "../../forma
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/disk/locks.js";
 import { join } from "../../platform/native.js";
-import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
+import { checkReaderFlags, checkWriterFlags, refuseDictionaries } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
 import { encodeManifestFile, type ManifestFile } from "../versions/manifest.js";
 import { readManifestAnew, readManifestAt } from "../versions/openVersion.js";
@@ -89,6 +89,7 @@ export class PreparedCommit {
     if (base === null) return null;
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
+    refuseDictionaries(base.manifest, latest.path);
     await this.#checkConflicts(latest, base, options);
     const content = applyTransaction(base, this.#transaction, {
       version: latest.version + 1,
@@ -231,6 +232,7 @@ export class PreparedCommit {
     }
     checkReaderFlags(file.manifest, entry.path);
     checkWriterFlags(file.manifest, entry.path);
+    refuseDictionaries(file.manifest, entry.path);
     return file;
   }
 

@@ -6,7 +6,8 @@
 
 import { mapParallel } from "../../async/parallel.js";
 import { CorruptFileError } from "../../errors.js";
-import { isLegacyVersion, readRowCount } from "../../file/container/legacyFile.js";
+import { isLegacyVersion } from "../../file/container/legacyFile.js";
+import { readRowCount } from "../../file/container/rowCount.js";
 import {
   DATA_FILE_FORMAT,
   type DataFile,

@@ -68,6 +68,20 @@ export function checkWriterFlags(manifest: FeatureFlags, path: string): void {
   refuse(manifest.writerFeatureFlags, "write", path);
 }
 
+/**
+ * Checks that a new version can have the fields of a manifest. In tables of 0.1, manifests also hold the
+ * dictionaries of the columns, which this release does not write.
+ * @throws UnsupportedError
+ */
+export function refuseDictionaries({ dataFormat, fields }: Manifest, path: string): void {
+  if (dataFormat?.version !== "0.1") return;
+  const field = fields.find(({ dictionary }) => (dictionary?.length ?? 0) > 0);
+  if (field === undefined) return;
+  throw new UnsupportedError(
+    `${path} has data format version 0.1: the legacy format, which is read and not written; its manifests hold the dictionary of ${field.name}`,
+  );
+}
+
 function refuse(word: bigint, purpose: "read" | "write", path: string): void {
   const foreign = word & ~IMPLEMENTED;
   if (foreign === 0n) return;
