@@ -122,7 +122,7 @@ const TOKENIZER =
 const INDEX = values(
   TOKENIZER,
   "branch message onProgress column indexType name replace rowsPerZone distanceType withPosition",
-  "blockSize numPartitions",
+  "train blockSize numPartitions",
   "numSubVectors numBits sampleRate maxIterations targetPartitionSize m efConstruction",
 );
 
@@ -252,7 +252,9 @@ export const OPERATIONS = {
     ),
   ),
   cleanupTable: upkeepOf<upkeep.CleanupTableRequest, upkeep.CleanupTableResponse | upkeep.StartedJob>()(
-    values("branch background onProgress olderThanMs retainVersions deleteUnverified errorIfTagged"),
+    values(
+      "branch background onProgress olderThanMs olderThan retainVersions deleteUnverified errorIfTagged",
+    ),
   ),
   configureCleanup: upkeepOf<upkeep.ConfigureCleanupRequest, upkeep.ConfigureCleanupResponse>()(
     values("branch olderThanMs retainVersions interval"),

@@ -51,6 +51,11 @@ interface IndexRequest extends BranchRequest, WithProgress, WithMessage {
   readonly name?: string | undefined;
   /** True: replaces an index of that name on the same column. False: fails if it exists. Default: false. */
   readonly replace?: boolean | undefined;
+  /**
+   * False: makes the index without reading rows. Queries scan until `optimizeTable` fills it. Vector indexes
+   * refuse it. Default: true.
+   */
+  readonly train?: boolean | undefined;
 }
 
 /** Request for an index of any kind with the default settings of the kind. */

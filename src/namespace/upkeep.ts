@@ -1,7 +1,7 @@
 /** Request and response types of cleanup and compaction, and members that report progress. */
 
 import type { JobUnit } from "./jobs.js";
-import type { BranchRequest, WithMessage } from "./members.js";
+import type { BranchRequest, Moment, WithMessage } from "./members.js";
 import type { TableRequest } from "./request.js";
 
 /** Selects the versions and files that a cleanup removes. */
@@ -12,6 +12,11 @@ export interface CleanupSettings {
    * the version is removed during the query. Default: 7 days.
    */
   readonly olderThanMs?: number | undefined;
+  /**
+   * Moment before which a newer version must have replaced the versions to remove: a Date, or ISO text with a
+   * time zone. Not allowed with `olderThanMs`.
+   */
+  readonly olderThan?: Moment | undefined;
   /** Number of newest versions to keep, including the latest. Default: 1. */
   readonly retainVersions?: number | undefined;
   /**

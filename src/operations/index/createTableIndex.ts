@@ -51,10 +51,13 @@ async function startBuild(
   const fields = decodeSchema(base.file.manifest.fields, base.file.path);
   const field = resolveField(fields, asked.column);
   const kind = buildableKind(asked, field);
-  const { column, replaces } = asked;
+  const { column, replaces, isTrained } = asked;
+  if (!isTrained && vectorKindOfName(kind.name) !== null) {
+    throw new UnsupportedError(`train: an index of type ${kind.name} can't be made without its rows`);
+  }
   const parameters = parametersFor(kind, asked, field);
   await kind.checkParameters?.(parameters);
-  const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters };
+  const definition: IndexDefinition = { column, kind, name: asked.name, replaces, parameters, isTrained };
   const plan = planReplacement(base.file, definition);
   const namedDefinition = { ...definition, name: plan.name };
   const description: JsonValue = {
@@ -62,6 +65,7 @@ async function startBuild(
     indexType: kind.name,
     name: plan.name,
     ...(replaces && { replace: true }),
+    ...(!isTrained && { train: false }),
     ...parameters,
   };
   const spec: JobSpec = {

@@ -47,6 +47,8 @@ export interface AskedIndex {
   readonly kind: AskedKind | null;
   readonly name: string | null;
   readonly replaces: boolean;
+  /** False for an index without rows. */
+  readonly isTrained: boolean;
   /** Null: the default for the column. */
   readonly distance: string | null;
   readonly vector: Readonly<Record<string, number | undefined>>;
@@ -90,6 +92,7 @@ export function readIndexRequest(asked: CreateTableIndexRequest, family: "any" |
     kind,
     name: nameOf(request.name),
     replaces: optionalBoolean(request.replace, "replace") ?? false,
+    isTrained: optionalBoolean(request.train, "train") ?? true,
     distance: distance === "euclidean" ? "l2" : distance,
     text: textSettings(request),
     vector: vectorSettings(request),

@@ -1,8 +1,9 @@
 /** CleanupTable: removes old versions and unneeded files. This operation is not in the namespace spec. */
 
+import { ageClockMs } from "../../async/timers.js";
 import { forgetOutcomes } from "../../catalog/batches/batchJournal.js";
 import { sweepCreations } from "../../catalog/locations/orphans.js";
-import { InvalidTableStateError } from "../../errors.js";
+import { InvalidInputError, InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableResponse } from "../../namespace/upkeep.js";
 import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup/cleanup.js";
@@ -10,16 +11,23 @@ import { DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/cleanupRule.js";
 import type { OperationContext } from "../context.js";
 import { doLongWork, longWorkOptions } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import { optionalBoolean, optionalCount } from "../request.js";
+import { optionalBoolean, optionalCount, optionalMoment } from "../request.js";
 import { type OpenTable, openTable } from "../snapshot.js";
 
 export const cleanupTable: OperationBody<"cleanupTable"> = async (context, request) => {
+  const olderThanMs = optionalCount(request.olderThanMs, "olderThanMs");
+  const moment = optionalMoment(request.olderThan, "olderThan");
+  if (moment !== undefined && olderThanMs !== undefined) {
+    throw new InvalidInputError("olderThan and olderThanMs: give one of them");
+  }
   const policy = {
-    olderThanMs: optionalCount(request.olderThanMs, "olderThanMs") ?? DEFAULT_OLDER_THAN_MS,
     retainVersions: optionalCount(request.retainVersions, "retainVersions", 1),
     deleteUnverified: optionalBoolean(request.deleteUnverified, "deleteUnverified"),
     errorIfTagged: optionalBoolean(request.errorIfTagged, "errorIfTagged"),
   };
+  // The age of a moment is computed when the work begins, which may be later.
+  const ageMs = () =>
+    moment === undefined ? (olderThanMs ?? DEFAULT_OLDER_THAN_MS) : Math.max(0, ageClockMs() - moment);
   const how = longWorkOptions(request);
   const open = await openTable(context, request);
   if (open.latest === null) {
@@ -31,8 +39,8 @@ export const cleanupTable: OperationBody<"cleanupTable"> = async (context, reque
     kind: "cleanup",
     unit: "versions",
     table: open,
-    parameters: { ...policy },
-    work: (control) => cleanUp(context, open, { ...policy, ...control }),
+    parameters: { ...policy, ...(moment === undefined ? { olderThanMs: ageMs() } : { olderThan: moment }) },
+    work: (control) => cleanUp(context, open, { ...policy, olderThanMs: ageMs(), ...control }),
   });
 };
 

@@ -159,6 +159,7 @@ const index = {
   max_token_length: optionalCount,
   custom_stop_words: z.array(text).nullish(),
   replace: flag.describe("True: replaces an index of that name; default false"),
+  train: flag.describe("False: makes an index without rows, which the next optimisation fills; default true"),
   rows_per_zone: positive.describe("For ZONEMAP and BLOOMFILTER"),
   ...recordOf(
     positive,
@@ -203,6 +204,11 @@ const MEMBERS = {
     "from_branch from_tag index_name state",
   ),
   ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions interval"),
+  older_than: text
+    .nullish()
+    .describe(
+      "ISO 8601 text with a time zone: the moment before which versions were replaced; excludes older_than_ms",
+    ),
   small_fragments: threshold.describe(
     "Compact beyond this number of fragments below 100,000 rows; default 16",
   ),

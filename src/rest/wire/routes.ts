@@ -71,7 +71,7 @@ export const ROUTES: readonly Route[] = [
     }),
   }),
   ofTable("cloneTable", "clone", "Create a table from a version of another, without copying files", {
-    members: { from: shape.id.describe("Table whose version is cloned") },
+    members: { from: z.union([shape.text, shape.id]).describe("Table whose version is cloned") },
     answer: shape.changeAnswer({
       location: shape.text,
       version: shape.version,

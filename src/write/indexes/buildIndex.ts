@@ -79,8 +79,9 @@ export async function buildIndex(
       draft = null;
     }
     if (draft === null || covered === null) {
-      draft = await conflictIfRemoved(base, () => writeDraft(base, planned, definition, control));
-      covered = base.file.manifest.fragments;
+      const fragments = definition.isTrained === false ? [] : base.file.manifest.fragments;
+      draft = await conflictIfRemoved(base, () => writeDraft(base, planned, definition, fragments, control));
+      covered = fragments;
     }
     control.signal?.throwIfAborted();
     const metadata = segmentMetadata(draft.segment, {
@@ -148,9 +149,9 @@ async function writeDraft(
   base: OpenLatest<ReaderEnvironment>,
   { column }: IndexPlan,
   { kind, parameters }: IndexDefinition,
+  fragments: readonly DataFragment[],
   { signal, progress, announce }: BuildControl,
 ): Promise<Draft> {
-  const { fragments } = base.file.manifest;
   const total = fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   progress?.(0, total);
   const rows = rowsOfKind(base, kind, { column, fragments, signal });
@@ -169,5 +170,5 @@ async function writeDraft(
     (target) => kind.build(rows, target),
   );
   progress?.(total, total);
-  return { segment, column, version: base.version, rows: new DraftRows(base, column) };
+  return { segment, column, version: base.version, rows: new DraftRows(base, column, fragments) };
 }

@@ -22,6 +22,8 @@ export interface IndexDefinition {
   /** True if the index may replace one of the same name and column. */
   readonly replaces: boolean;
   readonly parameters: Readonly<Record<string, unknown>>;
+  /** False for an index of no rows, which the next optimisation fills. Default: true. */
+  readonly isTrained?: boolean;
 }
 
 export interface IndexPlan {
