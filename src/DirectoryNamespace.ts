@@ -626,6 +626,18 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("batchCommitTables", request);
   }
   /**
+   * Renames the manifests of a table or branch from scheme V1 to V2, which makes opening tables with many
+   * versions faster. LanceDB before 0.10 cannot read such tables. Readers fail while it works. Other engines
+   * must not write meanwhile. After a crash, the next call goes on.
+   * @throws TableNotFoundError; TableBranchNotFoundError; InvalidTableStateError if a version has different
+   *   manifests under both names
+   */
+  migrateManifestNames(
+    request: versions.MigrateManifestNamesRequest,
+  ): Promise<versions.MigrateManifestNamesResponse> {
+    return this.#run("migrateManifestNames", request);
+  }
+  /**
    * Lists the versions of a table or branch, page by page.
    * @throws TableNotFoundError
    */

@@ -811,6 +811,12 @@ export class TableHandle<Row extends object = AnyRow> {
 
   // ------------------------------------------------------------------------------------------ upkeep
 
+  /** Renames manifests to scheme V2. See {@link DirectoryNamespace.migrateManifestNames}. */
+  async migrateManifestNames(options?: SignalOptions): Promise<versions.MigrateManifestNamesResponse> {
+    const { signal } = checkedOptions("migrateManifestNames", options, SIGNAL);
+    return this.#namespace.migrateManifestNames({ ...this.#write(), signal });
+  }
+
   /** Compacts the table or branch: merges small fragments, and rewrites those with many deleted rows. */
   async optimize(
     options?: Omit<OptionsOf<upkeep.OptimizeTableRequest>, "background">,

@@ -291,6 +291,10 @@ export const OPERATIONS = {
       deregisterTable: one<tables.DeregisterTableRequest>(COMMON_MEMBERS),
     }),
   }),
+  migrateManifestNames: changing<
+    versions.MigrateManifestNamesRequest,
+    versions.MigrateManifestNamesResponse
+  >()(values("branch")),
   listTableVersions: describing<versions.ListTableVersionsRequest, versions.ListTableVersionsResponse>()(
     values("branch pageToken limit unregisteredBranch descending"),
   ),

@@ -29,3 +29,4 @@ export { updateTableTag } from "../operations/tag/updateTableTag.js";
 export { batchCreateTableVersions } from "../operations/version/batchCreateTableVersions.js";
 export { batchDeleteTableVersions } from "../operations/version/batchDeleteTableVersions.js";
 export { createTableVersion } from "../operations/version/createTableVersion.js";
+export { migrateManifestNames } from "../operations/version/migrateManifestNames.js";

@@ -155,6 +155,14 @@ export interface DescribeTableVersionResponse {
   readonly version: TableVersion;
 }
 
+/** Request of `migrateManifestNames`. */
+export interface MigrateManifestNamesRequest extends BranchRequest {}
+/** Answer of `migrateManifestNames`. */
+export interface MigrateManifestNamesResponse {
+  /** Number of versions whose manifests were renamed. */
+  readonly numRenamed: number;
+}
+
 /** Request of `listTableVersions`. */
 export interface ListTableVersionsRequest extends EarlyBranchRequest, PageRequest {
   /** True: lists the newest version first. Default: false. */

@@ -130,6 +130,7 @@ const REQUESTS: { readonly [Name in OperationName]: readonly Partial<Requests[Na
       { id: "other", from: "none" },
       { id: "other", from: id, version: 99 },
     ],
+    migrateManifestNames: [{ id }, { id: "none" }],
     dropTableIndex: [{ id, indexName: "names" }],
     describeTransaction: [{ id: ["none"] }],
     alterTransaction: [{ id: ["none"], actions: [{ setStatusAction: { status: "Canceled" } }] }],

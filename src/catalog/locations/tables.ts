@@ -11,6 +11,7 @@
 import { TableAlreadyExistsError, TableNotFoundError } from "../../errors.js";
 import { checkObjectName, checkRootTableName, formatIdentifier } from "../../ident.js";
 import { join } from "../../platform/native.js";
+import { versionsDirectory } from "../../table/versions/paths.js";
 import type { LatestVersion } from "../../table/versions/versions.js";
 import type { Catalog, CatalogRow } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog, requireLiveRoot } from "../rows/catalogTable.js";
@@ -70,6 +71,47 @@ export async function requireTable(
   if (entry !== null) return entry;
   await requireLiveRoot(environment);
   throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
+}
+
+/**
+ * Returns the directory of a table without a look at its versions.
+ * @throws TableNotFoundError, NamespaceNotFoundError; InvalidInputError for an illegal name
+ */
+export async function requireTableDirectory(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<string> {
+  const directory = await (id.length === 1
+    ? rootTableDirectory(environment, id)
+    : childTableDirectory(environment, id));
+  if (directory !== null) return directory;
+  await requireLiveRoot(environment);
+  throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
+}
+
+async function rootTableDirectory(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<string | null> {
+  const { directory, location } = rootTableLocation(environment, id);
+  if (!(await isDirectory(environment, versionsDirectory(directory)))) return null;
+  if (await isDeregistered(environment.disk, directory)) return null;
+  return (await isSpelledSo(environment, location)) ? directory : null;
+}
+
+async function childTableDirectory(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<string | null> {
+  const catalog = await readCatalog(environment);
+  const row = tableRow(catalog, id);
+  if (row === null) {
+    checkObjectName(id[id.length - 1]);
+    requireNamespace(catalog, parentOf(id));
+    return null;
+  }
+  const { directory } = locationOf(environment, id, row);
+  return (await isDirectory(environment, directory)) ? directory : null;
 }
 
 /**

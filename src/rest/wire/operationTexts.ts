@@ -262,6 +262,13 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     request: {},
     answer: { versions: [VERSION] },
   },
+  migrateManifestNames: {
+    tag: "Versions",
+    description:
+      "Renames the manifests of a table from scheme V1 to V2. Readers fail meanwhile. After a crash, the next call goes on.",
+    request: {},
+    answer: { num_renamed: 5 },
+  },
   diffTableVersions: {
     tag: "Versions",
     description:

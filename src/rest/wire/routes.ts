@@ -157,6 +157,9 @@ export const ROUTES: readonly Route[] = [
     inEither: ["branch", "page_token", "limit", "descending"],
     answer: z.object({ versions: z.array(shape.tableVersion), page_token: shape.pageToken }),
   }),
+  ofTable("migrateManifestNames", "version/migrate_names", "Rename manifests to scheme V2", {
+    answer: z.object({ num_renamed: shape.count }),
+  }),
   ofTable("diffTableVersions", "diff", "Compare the rows of two versions", {
     answer: "rows",
     members: keyMember,

@@ -59,7 +59,7 @@ export async function listVersions(table: VersionsAt): Promise<VersionEntry[]> {
     versions.push({ ...parsed, path: join(directory, entry.name) });
     if (parsed.scheme !== versions[0].scheme) {
       throw new InvalidTableStateError(
-        `${directory} mixes manifests of naming schemes V1 and V2; rename those of V1 to migrate the table`,
+        `${directory} mixes manifests of naming schemes V1 and V2; migrateManifestNames completes the migration`,
       );
     }
   }
