@@ -105,7 +105,7 @@ export abstract class Table {
   abstract refreshColumn(column: string): Promise<native.RefreshColumnResult>;
   /** Starts filling a computed column. */
   abstract refreshColumnAsync(column: string): Promise<Job>;
-  /** Refused: this release has no materialized views. */
+  /** Brings a materialized view up to date with its source. Fails for other tables. */
   abstract refreshMaterializedView(
     full?: boolean,
     sourceVersion?: number,

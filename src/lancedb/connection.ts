@@ -11,12 +11,13 @@ import { type EngineRows, rowsToCreate, schemaToCreate } from "./engineRows.js";
 import { failure, notSupported, translated } from "./failures.js";
 import { Job, jobInfoOf } from "./job.js";
 import type { Data, SchemaLike, TableLike } from "./like.js";
-import type { MaterializedView } from "./materialized_view.js";
+import { MaterializedView } from "./materialized_view.js";
 import type * as native from "./native.js";
 import { isSameSchema } from "./sameSchema.js";
 import { sanitizeSchema } from "./sanitize.js";
 import { LocalTable, openLocalTable } from "./table.js";
 import { TableState } from "./tableState.js";
+import { createView, viewNames } from "./views.js";
 
 export type * from "./connectionTypes.js";
 export type {
@@ -186,22 +187,23 @@ export class LocalConnection extends Connection {
   }
 
   async createMaterializedView(
-    _name: string,
-    _source: string,
-    _options?: types.MaterializedViewOptions,
+    name: string,
+    source: string,
+    options?: types.MaterializedViewOptions,
   ): Promise<MaterializedView> {
-    this.#requireOpen();
-    throw notSupported("materialized views are not there: createMaterializedView");
+    const database = this.#database;
+    const opened = await createView(database, name, source, options);
+    return new MaterializedView(new LocalTable(new TableState(database, opened)));
   }
 
   async openMaterializedView(name: string): Promise<MaterializedView> {
-    await this.openTable(name);
-    throw failure(`Table '${name}' is not a materialized view`);
+    const view = new MaterializedView(await this.openTable(name));
+    await view.definition();
+    return view;
   }
 
   async listMaterializedViews(): Promise<string[]> {
-    this.#requireOpen();
-    return [];
+    return viewNames(this.#database);
   }
 
   async openTable(

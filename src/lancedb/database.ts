@@ -3,6 +3,7 @@
  * settings of the connection.
  */
 
+import { setInspection } from "../inspection.js";
 import { translated } from "./failures.js";
 import type { NamespaceCalls } from "./tableReader.js";
 
@@ -33,6 +34,10 @@ export class Database {
   /** Number of open connections and tables. */
   #users = 0;
 
+  static {
+    setInspection(Database.prototype, ({ kind, uri }) => ["Database", { kind, uri }]);
+  }
+
   /** Makes a database of its settings. */
   constructor(settings: DatabaseSettings) {
     this.namespace = settings.namespace;
@@ -41,6 +46,11 @@ export class Database {
     this.readConsistencyInterval = settings.readConsistencyInterval;
     this.storageOptions = settings.storageOptions ?? {};
     this.hasChildNamespaces = settings.hasChildNamespaces ?? true;
+  }
+
+  /** Form for `JSON.stringify`, as that of LanceDB's native objects. Storage options may be secrets. */
+  toJSON(): object {
+    return {};
   }
 
   /** Counts an open connection or table. */

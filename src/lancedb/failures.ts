@@ -28,6 +28,14 @@ type Sentence = readonly [pattern: RegExp, sentence: (...groups: string[]) => st
 
 /** Sentences for failures that share a class with others. The engine's text stays in the cause. */
 const SENTENCES: readonly Sentence[] = [
+  [
+    /has no full-text index on column (\S+)$/,
+    (column) => `Invalid input, Column '${column}' does not have a full text search index`,
+  ],
+  [
+    /has no full-text index (\S+)$/,
+    (name) => `Invalid input, Index '${name}' is not a full text search index`,
+  ],
   [/^timeout: the merge took longer/, () => "Runtime error: merge insert timed out"],
   [
     /the table has no column of vectors/,

@@ -35,6 +35,7 @@ export * from "./permutation.js";
 export * from "./query.js";
 export * from "./scannable.js";
 export * from "./table.js";
+export { type TokenizeOptions, tokenize } from "./tokenize.js";
 export * from "./util.js";
 
 export { embedding, rerankers };

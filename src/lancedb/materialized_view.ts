@@ -1,4 +1,4 @@
-/** Materialized views. This release refuses them. */
+/** Materialized views: tables that hold the result of a query on another table. */
 
 import type { Table } from "./abstractTable.js";
 import { failure } from "./failures.js";
@@ -36,10 +36,11 @@ export function validateNonNegativeInteger(value: number | undefined, name: stri
 export function normalizeSelect(select?: MaterializedViewSelect): [string, string][] | undefined {
   if (select === undefined) return undefined;
   if (!Array.isArray(select)) return Object.entries(select);
-  return select.map((column) =>
-    typeof column === "string" ? [column, `\`${column.replaceAll("`", "``")}\``] : column,
-  );
+  return select.map((column) => (typeof column === "string" ? [column, quotedName(column)] : column));
 }
+
+/** Returns the name of a column as SQL. */
+export const quotedName = (column: string): string => `\`${column.replaceAll("`", "``")}\``;
 
 /** Returns the definition of a view from the metadata of its schema. */
 export function definitionFromMetadata(
@@ -48,7 +49,30 @@ export function definitionFromMetadata(
 ): MaterializedViewDefinition {
   const text = metadata.get(DEFINITION_META_KEY);
   if (text === undefined) throw failure(`Table '${name}' is not a materialized view`);
-  return JSON.parse(text) as MaterializedViewDefinition;
+  const { source_table, projections, filter, limit, inputs, source_namespace } = JSON.parse(
+    text,
+  ) as StoredView;
+  if (limit != null && !Number.isSafeInteger(limit)) {
+    throw failure(`The limit of the view '${name}' is too large to represent exactly`);
+  }
+  return {
+    sourceTable: source_table,
+    projections: (projections ?? []).map(({ output, expression }) => [output, expression]),
+    ...(filter != null && { filter }),
+    ...(limit != null && { limit }),
+    inputs: inputs ?? [],
+    sourceNamespace: source_namespace ?? [],
+  };
+}
+
+/** Definition of a view as its schema records it. */
+interface StoredView {
+  readonly source_table: string;
+  readonly projections?: readonly { readonly output: string; readonly expression: string }[];
+  readonly filter?: string | null;
+  readonly limit?: number | null;
+  readonly inputs?: string[];
+  readonly source_namespace?: string[];
 }
 
 /** A view and the query that defines it. */
@@ -75,8 +99,15 @@ export class MaterializedView {
     return definitionFromMetadata((await this.inner.schema()).metadata, this.name);
   }
 
-  /** Refused: this release does not refresh views. */
-  refresh(options?: { full?: boolean; sourceVersion?: number }): Promise<RefreshMaterializedViewResult> {
+  /**
+   * Brings the view up to date with its source. Rows that changed since the last refresh are merged. If that
+   * is not possible, all rows are replaced.
+   * @param options `full`: replaces all rows; `sourceVersion`: version of the source, by default the latest
+   */
+  async refresh(options?: {
+    full?: boolean;
+    sourceVersion?: number;
+  }): Promise<RefreshMaterializedViewResult> {
     validateNonNegativeInteger(options?.sourceVersion, "sourceVersion");
     return this.inner.refreshMaterializedView(options?.full, options?.sourceVersion);
   }

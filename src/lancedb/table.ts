@@ -11,11 +11,10 @@ import { failure, inCall, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
 import { Job } from "./job.js";
 import type { Data } from "./like.js";
-import type { LsmStats } from "./lsm.js";
+import { LoggedTable } from "./loggedTable.js";
 import { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
 import { programRows } from "./programRows.js";
-import { QueriedTable } from "./queriedTable.js";
 import type { NamespaceCalls } from "./tableReader.js";
 import {
   indexConfigOf,
@@ -34,6 +33,7 @@ import {
 import { type ChangedTable, type Opened, TableState } from "./tableState.js";
 import type * as types from "./tableTypes.js";
 import { Tags } from "./tags.js";
+import { refreshView } from "./views.js";
 
 export { Branches, Table } from "./abstractTable.js";
 export type * from "./lsm.js";
@@ -44,7 +44,7 @@ export type * from "./tableTypes.js";
 const LOOK_MS = 50;
 
 /** A table of a local database, or of one that a server holds. */
-export class LocalTable extends QueriedTable {
+export class LocalTable extends LoggedTable {
   get name(): string {
     return this.inner.name;
   }
@@ -212,11 +212,10 @@ export class LocalTable extends QueriedTable {
   }
 
   async refreshMaterializedView(
-    _full?: boolean,
-    _sourceVersion?: number,
+    full?: boolean,
+    sourceVersion?: number,
   ): Promise<native.RefreshMaterializedViewResult> {
-    this.inner.requireOpen();
-    throw failure(`Table '${this.name}' is not a materialized view`);
+    return refreshView(this.inner, full ?? false, sourceVersion ?? undefined);
   }
 
   async alterColumns(columnAlterations: types.ColumnAlteration[]): Promise<native.AlterColumnsResult> {
@@ -262,47 +261,6 @@ export class LocalTable extends QueriedTable {
     }
     if (!fields.some(({ name }) => name === path)) throw refused(`column '${path}' not found on table`);
     await this.updateFieldMetadata([{ path, metadata: { [PRIMARY_KEY]: "true" } }]);
-  }
-
-  async setLsmWriteSpec(spec: types.LsmWriteSpec): Promise<void> {
-    this.inner.requireOpen();
-    const { specType } = spec;
-    if (!["bucket", "identity", "unsharded"].includes(specType)) {
-      throw failure(
-        `LsmWriteSpec \`specType\` must be 'bucket', 'identity', or 'unsharded', got '${specType}'`,
-      );
-    }
-    throw notSupported("log-structured writes (MemWAL) are not there: setLsmWriteSpec");
-  }
-
-  async unsetLsmWriteSpec(): Promise<void> {
-    this.inner.requireOpen();
-    throw failure("Invalid input, unset_lsm_write_spec: no LSM write spec is set on this table");
-  }
-
-  async getLsmWriteSpec(): Promise<types.LsmWriteSpec | undefined> {
-    this.inner.requireOpen();
-    return undefined;
-  }
-
-  async closeLsmWriters(): Promise<void> {
-    this.inner.requireOpen();
-  }
-
-  async flushLsm(): Promise<void> {
-    throw this.#onlyOnServers("flush_lsm");
-  }
-
-  async compactLsm(): Promise<void> {
-    throw this.#onlyOnServers("compact_lsm");
-  }
-
-  async checkpointLsm(): Promise<void> {
-    throw this.#onlyOnServers("flush_lsm");
-  }
-
-  async getLsmStats(_includeGenerationRows?: boolean): Promise<LsmStats | undefined> {
-    throw this.#onlyOnServers("get_lsm_stats");
   }
 
   version(): Promise<number> {
@@ -365,12 +323,17 @@ export class LocalTable extends QueriedTable {
     return indexes.map(indexConfigOf);
   }
 
-  async tokenize(_query: string, options: types.TokenizeTableOptions): Promise<types.FtsToken[]> {
+  async tokenize(query: string, options: types.TokenizeTableOptions): Promise<types.FtsToken[]> {
     this.inner.requireOpen();
-    if ((options.column == null) === (options.indexName == null)) {
+    const { column, indexName } = options;
+    if ((column == null) === (indexName == null)) {
       throw failure("Specify exactly one of 'column' or 'indexName'");
     }
-    throw notSupported("tokenize");
+    const index = column == null ? { indexName } : { column };
+    const tokens = await this.inner.read((namespace, shown) =>
+      namespace.tokenize({ ...shown, text: query, ...index }),
+    );
+    return tokens.map(({ text, position }) => ({ text, position }));
   }
 
   toArrow(): Promise<ArrowTable> {
@@ -443,11 +406,6 @@ export class LocalTable extends QueriedTable {
   /** Returns rows as the columns of this table need them, with the vectors of its embedding functions. */
   async #rowsToAdd(data: Data): Promise<EngineRows> {
     return rowsToAdd(data, await this.inner.schema());
-  }
-
-  #onlyOnServers(operation: string): Error {
-    this.inner.requireOpen();
-    return notSupported(`${operation} is not supported on this table type`);
   }
 
   /** Changes columns. An empty list changes nothing. */

@@ -6,6 +6,7 @@
 
 import type { Schema } from "apache-arrow";
 import { performance } from "../async/timers.js";
+import { setInspection } from "../inspection.js";
 import type { Database } from "./database.js";
 import { failure, translated } from "./failures.js";
 import { programRows } from "./programRows.js";
@@ -54,6 +55,10 @@ export class TableState implements TableReader {
   #lookedAt = performance.now();
   #schema: { readonly version: string; readonly schema: Promise<Schema> } | null = null;
 
+  static {
+    setInspection(TableState.prototype, ({ uri, branch }) => ["TableState", { uri, branch }]);
+  }
+
   /** Makes the state of a new handle. */
   constructor(database: Database, opened: Opened) {
     const { id, branch, version, isCheckedOut = false, isSnapshot } = opened;
@@ -65,6 +70,11 @@ export class TableState implements TableReader {
     this.#latest = version;
     this.#checkedOut = isCheckedOut ? { version, branch } : null;
     if (isSnapshot !== true) database.enter();
+  }
+
+  /** Form for `JSON.stringify`, as that of LanceDB's native objects. */
+  toJSON(): object {
+    return {};
   }
 
   /** Name of the table. */
