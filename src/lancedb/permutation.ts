@@ -38,6 +38,7 @@ export class PermutationBuilder {
 
   /** Keeps the permutation as a table. Without this, it is in memory. */
   persist(connection: Connection, tableName: string): PermutationBuilder {
+    if (typeof connection?.createTable !== "function") throw failure("persist: a connection is required");
     return this.#set({ target: { connection, tableName: textOf(tableName, "tableName") } });
   }
 

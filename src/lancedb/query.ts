@@ -4,6 +4,7 @@ import { failure } from "./failures.js";
 import { embeddedText } from "./queries/embeddedText.js";
 import { countOf, isPromise, textOf, type VectorNumbers, vectorNumbers } from "./queries/numbers.js";
 import {
+  copyOf,
   distanceTypeOf,
   newRowParts,
   newSearchParts,
@@ -31,9 +32,10 @@ export * from "./queries/textQueries.js";
 export class VectorQuery extends StandardQueryBase<VectorSearchParts> {
   /** @hidden */
   protected override async runnable(): Promise<RunnableQuery> {
+    const runnable = super.runnable();
     // A vector that can't be made fails with the error of its maker.
     await settledVectors(this.parts.vector);
-    return super.runnable();
+    return runnable;
   }
 
   /** Sets the number of partitions of an index that are searched. Default: 20. */
@@ -138,14 +140,15 @@ export class AutoQuery extends StandardQueryBase {
 
   /** @hidden */
   protected override async runnable(): Promise<RunnableQuery> {
+    const parts = copyOf(this.parts);
     const reader = await this.reader.snapshot();
     const embedded = await embeddedText(await reader.schema(), String(this.#text.query));
     if (embedded === null) {
-      return runnableSearch(reader, { ...this.parts, text: this.parts.text ?? this.#text });
+      return runnableSearch(reader, { ...parts, text: parts.text ?? this.#text });
     }
     const vector = newVectorParts(embedded.numbers);
     if (embedded.column !== null) vector.options.vectorColumn = embedded.column;
-    return runnableSearch(reader, withVector(this.parts, vector));
+    return runnableSearch(reader, withVector(parts, vector));
   }
 }
 

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runSync } from "../../src/async/eventLoop.js";
 import type { Table } from "../../src/lancedb/abstractTable.js";
 import { connect } from "../../src/lancedb/connect.js";
+import type { Connection } from "../../src/lancedb/connection.js";
 import { type PermutationBuilder, permutationBuilder } from "../../src/lancedb/permutation.js";
 import { shuffled } from "../../src/lancedb/permutations/splits.js";
 import { openBothEngines } from "../support/bothEngines.js";
@@ -156,6 +157,7 @@ describe("splits", () => {
     expect(await hereOf([["splitRandom", { fixed: 0 }]])).toMatch(/greater than 0/);
     expect(await hereOf([["shuffle", { clumpSize: 0 }]])).toMatch(/greater than 0/);
     expect(await hereOf([["splitHash", { columns: ["id"], splitWeights: [0] }]])).toMatch(/weight/);
+    expect(await hereOf([["splitHash", { columns: ["id"], splitWeights: [-1, 5] }]])).toMatch(/weights/);
     expect(await hereOf([["splitHash", { columns: ["nope"], splitWeights: [1] }]])).toMatch(/nope/);
   });
 });
@@ -243,6 +245,7 @@ describe("builders", () => {
 
   it("refuse what is no table, and a name that is taken", async () => {
     expect(() => permutationBuilder({} as Table)).toThrow("a table is required");
+    expect(() => permutationBuilder(here).persist({} as Connection, "x")).toThrow("a connection is required");
     await permutationBuilder(here).persist(ours, "taken").execute();
     await expect(permutationBuilder(here).persist(ours, "taken").execute()).rejects.toThrow(
       "Table 'taken' already exists",

@@ -311,6 +311,18 @@ describe("calls", () => {
     expect((await query.toArray()).length).toBe(2);
   });
 
+  it("steps after a run has begun change later runs only", async () => {
+    for (const query of [
+      here.query().limit(4),
+      here.query().nearestTo(vector).limit(4),
+      here.search("pear").limit(4),
+    ]) {
+      const running = query.toArray();
+      query.limit(1).where("id < 0");
+      expect([(await running).length, (await query.toArray()).length]).toEqual([4, 0]);
+    }
+  });
+
   it("a condition cannot end the parenthesis of another one", async () => {
     await expect(here.query().where("id > 3) OR (true").where("id < 2").toArray()).rejects.toThrow(/filter/);
   });

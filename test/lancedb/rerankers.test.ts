@@ -223,6 +223,19 @@ describe("a reranker", () => {
     await expect(search(async () => undefined as Any).toArray()).rejects.toThrow("must be a RecordBatch");
   });
 
+  it("that returns no real batch is refused", async () => {
+    const type = { typeId: 3, precision: 1 };
+    const schema = { fields: [{ name: "_relevance_score", type, nullable: true }] };
+    const child = { length: 1e9, offset: 0, nullCount: 0, values: new Float32Array(3) };
+    const lies: Any[] = [
+      { schema, data: { length: 1e9, children: [child] } },
+      { schema, data: { length: 3, children: [] } },
+      { schema: { fields: [null] }, batches: [1] },
+      { schema, batches: [null] },
+    ];
+    for (const lie of lies) await expect(search(async () => lie).toArray()).rejects.toThrow();
+  });
+
   it("is not asked without a search of words", async () => {
     const query = here
       .query()

@@ -154,7 +154,9 @@ function calculatedSplits(rows: ArrowTable): Assignment["splits"] {
 function* hashedRows(rows: ArrowTable, options: SplitHashOptions): Steps<Assignment> {
   const weights = options.splitWeights.map(Number);
   const total = weights.reduce((sum, weight) => sum + weight, Number(options.discardWeight ?? 0));
-  if (!(total > 0)) throw failure("Invalid input, Hash strategy requires a weight that is greater than 0");
+  if (!(total > 0 && weights.every((weight) => weight >= 0))) {
+    throw failure("Invalid input, Hash strategy requires weights of at least 0, and one that is greater");
+  }
   const keys = options.columns.map((_, index) => rows.getChild(`key_${index}`));
   const ids = new BigUint64Array(rows.numRows);
   const order: number[] = [];

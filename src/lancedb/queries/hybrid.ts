@@ -113,7 +113,8 @@ function withoutRowId(schema: Schema, { withRowId }: Pick<SearchParts, "withRowI
 
 /** Returns all rows as one batch, with the numbers of a column from 0 to 1. */
 function normalized(table: Table, name: string): RecordBatch {
-  const index = table.schema.fields.findIndex((field) => field.name === name);
+  // The search's column comes after those of the table.
+  const index = table.schema.fields.map((field) => field.name).lastIndexOf(name);
   if (index === -1 || table.numRows === 0) return oneBatch(table);
   const { schema, columns, rowCount } = columnRows(table, name);
   const scores = floatsOf(columns[index] as FixedColumn);

@@ -92,10 +92,19 @@ export const newVectorParts = (vector: VectorNumbers | PromiseLike<VectorNumbers
 
 /** Copies the parts, so that a query and the vector query made of it change independently. */
 export const withVector = (parts: SearchParts, vector: VectorParts): VectorSearchParts => ({
-  ...parts,
-  conditions: [...parts.conditions],
+  ...copyOf(parts),
   vector,
 });
+
+/** Copies the parts of a query that begins to run: later calls change only later runs. */
+export function copyOf<Parts extends SearchParts>(parts: Parts): Parts {
+  const { conditions, vector } = parts;
+  return {
+    ...parts,
+    conditions: [...conditions],
+    vector: vector && { ...vector, vectors: [...vector.vectors], options: { ...vector.options } },
+  };
+}
 
 const DISTANCE_TYPES: readonly string[] = ["l2", "cosine", "dot", "hamming"];
 

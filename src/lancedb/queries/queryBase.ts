@@ -5,7 +5,7 @@ import { isObject, shortly } from "../../optionMembers.js";
 import { failure, inCall } from "../failures.js";
 import type { TableReader } from "../tableReader.js";
 import { countOf, textOf } from "./numbers.js";
-import { isPhrase, type RowParts, type SearchParts } from "./parts.js";
+import { copyOf, isPhrase, type RowParts, type SearchParts } from "./parts.js";
 import { type RunnableQuery, TimeLimit } from "./running.js";
 import { runnableSearch } from "./searching.js";
 import { type FullTextQuery, instanceOfFullTextQuery } from "./textQueries.js";
@@ -236,7 +236,7 @@ export class StandardQueryBase<Parts extends SearchParts = SearchParts>
 
   /** @hidden */
   protected async runnable(): Promise<RunnableQuery> {
-    return runnableSearch(this.reader, this.parts);
+    return runnableSearch(this.reader, copyOf(this.parts));
   }
 
   /**
