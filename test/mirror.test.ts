@@ -68,6 +68,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "lancedb/embed": "lancedb/arrow",
   "lancedb/embedding/": "lancedb/embedding/registry lancedb/embedding/openai",
   "lancedb/engineRows": "lancedb/arrow",
+  "lancedb/fitTable": "lancedb/arrow",
   "lancedb/like": "lancedb/arrow",
   "lancedb/looseValues": "lancedb/arrow",
   "lancedb/records": "lancedb/arrow",

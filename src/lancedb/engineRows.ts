@@ -1,9 +1,11 @@
 /** Converts the rows of LanceDB's calls to what the engine takes: a table, or batches one by one. */
 
 import { type RecordBatch, Schema, Table } from "apache-arrow";
+import { runAsync } from "../async/eventLoop.js";
 import { tableFromData } from "./arrow.js";
 import { recordsFunctions, withEmbeddings } from "./embed.js";
 import { type EmbeddingFunctionConfig, getRegistry } from "./embedding/registry.js";
+import { castTable, needsCast } from "./fitTable.js";
 import { type Data, isArrowTable, type SchemaLike, type TableLike } from "./like.js";
 import { sanitizeTable } from "./sanitizeData.js";
 import { sanitizeSchema } from "./sanitizeTypes.js";
@@ -21,13 +23,24 @@ export interface CreatedRows {
 /**
  * Returns rows for a table that has the given schema: objects as the types of its columns, and vectors of the
  * embedding functions that its metadata records. Tables of any copy of apache-arrow pass unchanged where no
- * function has to run.
+ * function has to run, and no column of an append has to be cast.
+ * @param isAppend true for rows that the table gets as they are; LanceDB casts columns only then
  * @throws Error for objects that do not fit, and what embedding functions throw
  */
-export async function rowsToAdd(data: Data | Scannable, tableSchema: Schema): Promise<EngineRows> {
+export async function rowsToAdd(
+  data: Data | Scannable,
+  tableSchema: Schema,
+  isAppend = false,
+): Promise<EngineRows> {
   if (data instanceof Scannable) return scannedRows(data, tableSchema);
-  if (isArrowTable(requireData(data)) && !recordsFunctions(tableSchema)) return data as TableLike;
-  return tableFromData(data, undefined, tableSchema);
+  const rows = requireData(data);
+  const isTable = isArrowTable(rows);
+  const fitted =
+    isTable && isAppend && needsCast(rows, tableSchema)
+      ? await runAsync(castTable(sanitizeTable(rows), tableSchema))
+      : rows;
+  if (isTable && !recordsFunctions(tableSchema)) return fitted as TableLike;
+  return tableFromData(fitted, undefined, tableSchema);
 }
 
 /**

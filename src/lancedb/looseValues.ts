@@ -78,7 +78,7 @@ function leaf(value: unknown, type: DataType): unknown {
     const number = numeral(value);
     return typeof number === "number" && type.bitWidth < 64 ? Math.trunc(number) : number;
   }
-  if (like.isFloat(type)) return numeral(value);
+  if (like.isFloat(type)) return typeof value === "bigint" ? Number(value) : numeral(value);
   if (like.isBinary(type) || like.isLargeBinary(type) || like.isFixedSizeBinary(type)) return bytes(value);
   if (like.isDate(type)) return typeof value === "number" ? Math.floor(value / DAY_MS) * DAY_MS : value;
   if (like.isDecimal(type)) return unscaled(value, type as unknown as { scale: number });

@@ -74,7 +74,7 @@ export class LocalTable extends LoggedTable {
     if (Array.isArray(data) && data.length === 0) {
       throw failure("Invalid input, Cannot scan an empty Vec<RecordBatch>");
     }
-    const rows = await this.#rowsToAdd(data);
+    const rows = await this.#rowsToAdd(data, mode === "append");
     const report = options?.progress && reportsOf(options.progress);
     const { version, numInsertedRows } = await this.inner.change((namespace, table) =>
       namespace.insertIntoTable(
@@ -404,8 +404,8 @@ export class LocalTable extends LoggedTable {
   }
 
   /** Returns rows as the columns of this table need them, with the vectors of its embedding functions. */
-  async #rowsToAdd(data: Data): Promise<EngineRows> {
-    return rowsToAdd(data, await this.inner.schema());
+  async #rowsToAdd(data: Data, isAppend = false): Promise<EngineRows> {
+    return rowsToAdd(data, await this.inner.schema(), isAppend);
   }
 
   /** Changes columns. An empty list changes nothing. */

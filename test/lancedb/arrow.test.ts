@@ -442,6 +442,51 @@ describe("input of the engine", () => {
     await expect(rowsToAdd([{ x: 1 }], schema)).rejects.toThrow("Found field not in schema: x at row 0");
   });
 
+  it("is cast for an append as LanceDB casts, and stays for other changes", async () => {
+    const {
+      Field,
+      FixedSizeList,
+      Float32,
+      Float64,
+      Int32,
+      Int64,
+      List,
+      Schema,
+      Struct,
+      Table,
+      Utf8,
+      vectorFromArray,
+    } = ours;
+    const schema = new Schema([
+      new Field("n", new Float64(), true),
+      new Field("v", new FixedSizeList(2, new Field("item", new Float32(), true)), true),
+      new Field("t", new Utf8(), true),
+      new Field("s", new Struct([new Field("x", new Int64(), true)]), true),
+      new Field("same", new Utf8(), true),
+    ]);
+    const same = vectorFromArray(["q", "r"], new Utf8());
+    const table = new Table({
+      n: vectorFromArray([5n, 2n ** 60n + 1n], new Int64()),
+      v: vectorFromArray([[1, 2], null], new List(new Field("item", new Float64(), true))),
+      t: vectorFromArray(["a", null]),
+      s: vectorFromArray([{ x: 1 }, { x: null }], new Struct([new Field("x", new Int32(), true)])),
+      same,
+    });
+    const cast = (await rowsToAdd(table, schema, true)) as ours.Table;
+    expect(schemaText(cast.schema)).toBe(schemaText(schema));
+    expect(JSON.stringify(cast.toArray().map((row) => ({ ...row?.toJSON(), s: Number(row?.s.x) })))).toBe(
+      '[{"n":5,"v":[1,2],"t":"a","s":1,"same":"q"},{"n":1152921504606847000,"v":null,"t":null,"s":0,"same":"r"}]',
+    );
+    expect(cast.getChild("same")?.data[0].values).toBe(same.data[0].values);
+    expect(await rowsToAdd(table, schema)).toBe(table);
+    const wrong = new Table({
+      v: vectorFromArray([[1, 2, 3]], new List(new Field("item", new Float64(), true))),
+    });
+    await expect(rowsToAdd(wrong, schema, true)).rejects.toThrow("row 0, column v: an array of 3");
+    const dates = new Table({ n: vectorFromArray([new Date(0)], new ours.TimestampMillisecond()) });
+    expect(await rowsToAdd(dates, schema, true)).toBe(dates);
+  });
+
   it("has the vectors and the record of a function", async () => {
     const config = { sourceColumn: "text", function: functionOf(EmbeddingFunction, ours, {}) };
     const table = (await rowsToCreate(native.makeArrowTable(rows), {
