@@ -13,7 +13,7 @@ import { formatIdentifier } from "../ident.js";
 import { confirmDirectory } from "../io/disk/confinement.js";
 import type { ObjectId } from "../namespace/request.js";
 import { checkBranchName, isMainBranch, type RefTarget } from "../table/refs/refs.js";
-import { refuseBufferedRows } from "../table/versions/bufferedRows.js";
+import { refuseBufferedRows, refuseWriteSpec } from "../table/versions/bufferedRows.js";
 import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
 import { openVersion } from "../table/versions/openVersion.js";
 import { versionsDirectory } from "../table/versions/paths.js";
@@ -129,7 +129,7 @@ const confirmPlace = (
 /**
  * Opens the table or branch of a request for a change.
  * @throws errors of {@link openTable}; InvalidTableStateError for a declared table; UnsupportedError for a
- *   table that buffers rows
+ *   table with an LSM write spec
  */
 export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
   const open = await openTable(context, request);
@@ -140,13 +140,13 @@ export async function openWritable(context: OperationContext, request: Selection
 
 /**
  * Returns an opened table for a change. Null for a declared table.
- * @throws UnsupportedError for a table that buffers rows
+ * @throws UnsupportedError for a table with an LSM write spec
  */
 export async function writableOf(open: OpenTable): Promise<WritableTable | null> {
   const { latest } = open;
   if (latest === null) return null;
   const base = await openVersion(open.table, latest);
-  if (base !== null) await refuseBufferedRows(base);
+  if (base !== null) refuseWriteSpec(base);
   return { ...open, latest };
 }
 

@@ -7,8 +7,9 @@
  *     _mem_wal/<shard>/<id>_gen_<number>/        the same rows sorted, as a table of their own
  *     _mem_wal/<shard>/manifest/                 the progress of both
  *
- * This build does not read them. If some exist, the rows of the fragments alone are outdated, so the table is
- * refused. Rows that a shard has merged into the fragments count too, as long as their files exist.
+ * This build does not read them. If some exist, the rows of the fragments alone are outdated, so the table
+ * is refused. Rows that a shard has merged into the fragments count too, as long as their files exist. A
+ * table whose writers may buffer rows is not changed.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -19,8 +20,20 @@ const BUFFER_INDEX = "__lance_mem_wal";
 const GENERATION = /_gen_\d+$/;
 
 /** Returns true if writers may buffer rows: the version has an LSM write spec. */
-export const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
+const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
   indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
+
+/**
+ * Refuses to change a table with an LSM write spec. Its writers buffer rows, which this build neither reads
+ * nor writes, and which replace rows of the fragments by their primary key.
+ * @throws UnsupportedError
+ */
+export function refuseWriteSpec({ table, file }: Pick<OpenVersion, "table" | "file">): void {
+  if (!mayBufferRows(file)) return;
+  throw new UnsupportedError(
+    `${table.root}: the table has an LSM write spec, so its rows are written to the MemWAL; this release does not write such tables (LanceDB's unsetLsmWriteSpec takes the spec away)`,
+  );
+}
 
 /** @throws UnsupportedError for a version with rows outside its fragments */
 export async function refuseBufferedRows({

@@ -1,19 +1,14 @@
 /** Clauses of a merge, with filters bound to their columns before anything is read. Pure. */
 
 import { runAsync } from "../../async/eventLoop.js";
-import {
-  InvalidInputError,
-  TableColumnNotFoundError,
-  TableSchemaValidationError,
-  UnsupportedError,
-} from "../../errors.js";
+import { InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError } from "../../errors.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import { type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace/queries.js";
 import { type KeyForm, keyFormOf } from "../../query/compare/keyColumns.js";
 import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
-import { isPrimaryKey, type TableField } from "../../schema/schema.js";
+import type { TableField } from "../../schema/schema.js";
 
 /** A merge as the caller asks for it. */
 export interface MergeRequest {
@@ -104,32 +99,6 @@ function requireGiven(path: string, fields: readonly TableField[], sourceNames: 
   const [top] = resolveField(fields, path).chain;
   if (sourceNames.has(top.name)) return;
   throw new TableColumnNotFoundError(`on: column ${path} is missing from the rows`);
-}
-
-/**
- * Refuses merges into a table with an LSM write spec unless they upsert by primary key. Other writers of such
- * a table may hold buffered rows, which replace rows of the same primary key only.
- * @throws UnsupportedError unless the merge updates every matched row and adds the others, by the primary key
- */
-export function requireUpsertByPrimaryKey(
-  request: MergeRequest,
-  fields: readonly TableField[],
-  where: string,
-): void {
-  const { update, insert, remove } = request;
-  if (update === null || update.filter !== undefined || !insert || remove !== null) {
-    throw new UnsupportedError(
-      `${where}: the table has an LSM write spec; a merge into it must have whenMatchedUpdateAll without a filter and whenNotMatchedInsertAll, and must not have whenNotMatchedBySourceDelete`,
-    );
-  }
-  const primary = fields
-    .filter(({ metadata }) => isPrimaryKey(metadata))
-    .map(({ name }) => formatFieldPath([name]));
-  const key = planKey(request.on, fields).map(({ path }) => path);
-  if (key.length === primary.length && primary.every((path) => key.includes(path))) return;
-  throw new UnsupportedError(
-    `on: the table has an LSM write spec, so the merge must be by its primary key (${primary.join(", ")}), not by ${key.join(", ")}`,
-  );
 }
 
 /** Requires all columns of added rows that can't be null. */

@@ -22,7 +22,7 @@ import type { ChangeTarget } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
-import { mayBufferRows } from "../../table/versions/bufferedRows.js";
+import { refuseWriteSpec } from "../../table/versions/bufferedRows.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import { TableReplacedError } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
@@ -31,7 +31,7 @@ import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
 import type { DeletionMarks } from "../changes/deletionFiles.js";
 import type { WrittenRows } from "../dataFiles.js";
 import { arrowSchemaOfTable } from "../insert.js";
-import { type MergePlan, type MergeRequest, planMerge, requireUpsertByPrimaryKey } from "./clauses.js";
+import { type MergePlan, type MergeRequest, planMerge } from "./clauses.js";
 import { type FragmentRows, joinByKey, PairLists, type RowPairs } from "./join.js";
 import { withKeyMemory } from "./keyMemory.js";
 import { hasBit, STEP_ROWS, setBit } from "./marks.js";
@@ -174,7 +174,7 @@ class Merge {
   async #sourceFor(base: OpenLatest<ReaderEnvironment>) {
     const { manifest, path } = base.file;
     const fields = decodeSchema(manifest.fields, path);
-    if (mayBufferRows(base.file)) requireUpsertByPrimaryKey(this.#request, fields, base.table.root);
+    refuseWriteSpec(base);
     if (this.#planned !== null) {
       // Source columns are recognised by their field objects, so equal schemas keep the old plan.
       if (isSameSchema(fields, this.#planned.fields)) return this.#planned;
