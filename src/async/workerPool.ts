@@ -196,6 +196,13 @@ export class WorkerPool {
     return this.threadCount > 0 || spareThreads.isWorth(byteCount);
   }
 
+  /** Number of threads that work now. */
+  get busyCount(): number {
+    let count = 0;
+    for (const { job } of this.#members) if (job !== null) count++;
+    return count;
+  }
+
   /** Runs a task. Rejects with the task's error, or with one of this thread if the other thread dies. */
   run<Input, Output>(task: Task<Input, Output>, input: Input): Promise<Output> {
     const inLine = () => task.run(input);

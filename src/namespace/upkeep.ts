@@ -50,6 +50,12 @@ export interface Progress {
   readonly total?: number;
   /** Unit of `done` and `total`. */
   readonly unit: JobUnit;
+  /** Bytes of data files so far. Only inserts report them, and the last report has all of them. */
+  readonly bytesWritten?: number;
+  /** Number of threads that encode pages now; 1 if the calling thread does. Only inserts report it. */
+  readonly activeTasks?: number;
+  /** Maximum of `activeTasks`. */
+  readonly totalTasks?: number;
 }
 
 /** Member of requests that may take long. */

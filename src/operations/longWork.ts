@@ -5,6 +5,7 @@ import type { JobControl, JobSpec, JsonValue } from "../jobs/job.js";
 import type { JobKind, JobUnit } from "../namespace/jobs.js";
 import type { RequestBase } from "../namespace/request.js";
 import type { LongWork, StartedJob, WithProgress } from "../namespace/upkeep.js";
+import type { TellWriting, WriteState } from "../write/insert.js";
 import type { OperationContext } from "./context.js";
 import { optionalBoolean, optionalCallback } from "./request.js";
 import type { OpenTable } from "./snapshot.js";
@@ -43,6 +44,18 @@ export function progressIn(unit: JobUnit, request: WithProgress): TellProgress |
 
 /** Returns a function that reports progress in rows. */
 export const rowProgress = (request: WithProgress): TellProgress | undefined => progressIn("rows", request);
+
+/** Returns a function that reports rows and the state of their write; undefined as {@link progressIn}. */
+export function insertProgress(request: WithProgress): TellWriting | undefined {
+  const onProgress = optionalCallback(request.onProgress, "onProgress");
+  if (onProgress === undefined) return undefined;
+  let state: WriteState | undefined;
+  const tell = teller((progress) => onProgress({ ...progress, ...state }), "rows");
+  return (rowCount, writing) => {
+    state = writing;
+    tell(rowCount);
+  };
+}
 
 /** Reports the rows that a request has read. */
 export class SeenRows {

@@ -37,6 +37,21 @@ export interface WrittenRows {
   discard(kept?: ReadonlySet<string>): Promise<void>;
 }
 
+/** Counts the bytes of files while they are written. */
+export class WriteMeter {
+  readonly #writers: DataFileWriter[] = [];
+
+  /** Adds a file. */
+  add(writer: DataFileWriter): void {
+    this.#writers.push(writer);
+  }
+
+  /** Bytes of all files so far. */
+  get byteLength(): number {
+    return this.#writers.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+}
+
 export interface WriteRowsOptions
   extends Omit<FilesOptions, "createFile">,
     Pick<WriterOptions, "expectedRows" | "lastPageBytes" | "scratch"> {
@@ -44,6 +59,8 @@ export interface WriteRowsOptions
   readonly descriptor: FileSchema;
   /** Directory that is not created if it is missing: that of an existing table. Default: none. */
   readonly within?: string;
+  /** Collects the writers of the files. */
+  readonly meter?: WriteMeter;
   /** Version that the rows change. If it has data files here, their directory is permanent. */
   readonly base?: Manifest;
 }
@@ -74,7 +91,9 @@ export async function writeRows(
       try {
         if ((names.length === 1 && !isMade) || attempt > 1) await disk.makeDirectory(directory, within);
         const path = join(directory, name);
-        return await DataFileWriter.create(disk, path, columns, descriptor, version, writing);
+        const writer = await DataFileWriter.create(disk, path, columns, descriptor, version, writing);
+        options.meter?.add(writer);
+        return writer;
       } catch (error) {
         // A failed writer removed the directory because it was empty, or is removing it.
         const code = codeOf(error);

@@ -32,7 +32,7 @@ import {
 } from "../table/versions/paths.js";
 import type { OpenLatest, OpenVersion, TableAt } from "../table/versions/tableAt.js";
 import type { VersionsAt } from "../table/versions/versions.js";
-import { fileVersionOf, type WrittenRows, writeRows } from "./dataFiles.js";
+import { fileVersionOf, WriteMeter, type WrittenRows, writeRows } from "./dataFiles.js";
 import { planAppend, planNewSchema } from "./tableColumns.js";
 
 /** Formats that are chosen when a table is created. */
@@ -60,11 +60,21 @@ export interface InsertOptions {
   readonly bounds?: InputBounds;
   /** All columns of rows that come as objects. Default: the columns of the existing table. */
   readonly schema?: Schema;
-  /** Called with the number of rows written so far. */
-  readonly onRows?: (rowCount: number) => void;
+  /** Called with the number of rows written so far, once more when all files are complete. */
+  readonly onRows?: TellWriting | undefined;
   /** Threads that encode pages. Default: pages are encoded in line. */
   readonly pool?: WorkerPool;
   readonly signal?: AbortSignal;
+}
+
+/** Receives the number of rows written so far, and the state of the write. */
+export type TellWriting = (rowCount: number, state: WriteState) => void;
+
+/** State of a write. */
+export interface WriteState {
+  readonly bytesWritten: number;
+  readonly activeTasks: number;
+  readonly totalTasks: number;
 }
 
 export interface InsertedRows {
@@ -90,6 +100,9 @@ export async function insertRows(
     tableSchema: () => (base === null || options.mode === "Overwrite" ? null : arrowSchemaOfTable(base.file)),
   });
   const isNew = anchor.kind === "absent";
+  const meter = new WriteMeter();
+  const { onRows, pool } = options;
+  const tell = onRows && ((rowCount: number) => onRows(rowCount, writeState(meter, pool)));
   let inserted: InsertedRows | null = null;
   /** True if a failed insert removes the directory. One that existed before belongs to the caller. */
   let isOurs = false;
@@ -101,26 +114,22 @@ export async function insertRows(
     for (const path of options.key ?? []) resolveField(plan.fields, path);
     const isMade = (await options.beforeRows?.()) ?? options.unshared;
     isOurs = isNew && (isMade === true || (await table.disk.list(table.root))?.length !== 0);
-    const rows = await writeRows(
-      table.disk,
-      table.root,
-      plan,
-      countedBatches(input.batches, options.onRows),
-      {
-        version,
-        descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
-        within: isNew ? undefined : table.root,
-        base: base?.file.manifest,
-        maxDecodedBytes: options.bounds?.maxBatchBytes,
-        memory: options.bounds?.memory,
-        pool: options.pool,
-        signal: options.signal,
-      },
-    );
+    const rows = await writeRows(table.disk, table.root, plan, countedBatches(input.batches, tell), {
+      version,
+      descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
+      within: isNew ? undefined : table.root,
+      base: base?.file.manifest,
+      maxDecodedBytes: options.bounds?.maxBatchBytes,
+      memory: options.bounds?.memory,
+      meter,
+      pool,
+      signal: options.signal,
+    });
     const written = { plan, rows, schema: input.schema, options };
     inserted = await withFiles(
       () => rows.discard(),
       async () => {
+        tell?.(rows.rowCount);
         options.signal?.throwIfAborted();
         return anchor.kind === "version"
           ? commitOver(anchor.base, written, options.mode)
@@ -132,6 +141,12 @@ export async function insertRows(
     await input.close();
     if (inserted === null && isOurs) await removeEmptyRoot(table);
   }
+}
+
+function writeState(meter: WriteMeter, pool: WorkerPool | undefined): WriteState {
+  const totalTasks = Math.max(1, pool?.size ?? 0);
+  const activeTasks = Math.min(totalTasks, Math.max(1, pool?.busyCount ?? 0));
+  return { bytesWritten: meter.byteLength, activeTasks, totalTasks };
 }
 
 /** Returns the columns of a version as an Arrow schema, which converts rows that come as objects. */

@@ -1,5 +1,7 @@
 /** Every call that may take long reports its progress, and a handle knows its table's jobs. */
 
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { Int64, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, type Progress, TransactionNotFoundError } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -22,6 +24,13 @@ beforeEach(async () => {
   await ns.insertIntoTable(ID, rows(ROWS));
 });
 afterEach(() => ns.close());
+
+/** Bytes of the data files of the table. */
+async function dataBytes(root: string): Promise<number> {
+  const directory = join(root, "t.lance", "data");
+  const sizes = (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
 
 type Told = (onProgress: (progress: Progress) => void) => Promise<unknown>;
 const declare = () =>
@@ -112,7 +121,27 @@ describe("progress", () => {
     expect(told.length).toBeGreaterThan(0);
     const counts = told.map((each) => each.done);
     expect(counts).toEqual([...counts].sort((a, b) => a - b));
-    expect(told.at(-1)).toEqual({ done, ...(total !== undefined && { total }), unit });
+    const { bytesWritten: _, activeTasks: __, totalTasks: ___, ...last } = told.at(-1) as Progress;
+    expect(last).toEqual({ done, ...(total !== undefined && { total }), unit });
+  });
+
+  it.each([0, 2])("inserts with %s threads report bytes of data files and tasks", async (workers) => {
+    const root = await makeTempDir();
+    await using writing = new DirectoryNamespace({ root, workers });
+    const batches = Array.from({ length: 20 }, (_, index) => rows(index * ROWS).batches[0]);
+    for (const call of ["createTable", "insertIntoTable"] as const) {
+      const told: Progress[] = [];
+      const before = (await readdir(root)).length === 0 ? 0 : await dataBytes(root);
+      await writing[call]({ ...ID, onProgress: (progress) => told.push(progress) }, batches);
+      const bytes = told.map(({ bytesWritten }) => bytesWritten as number);
+      expect(bytes).toEqual([...bytes].sort((a, b) => a - b));
+      expect(told.at(-1)).toMatchObject({ done: 2000, bytesWritten: (await dataBytes(root)) - before });
+      for (const { activeTasks = 0, totalTasks } of told) {
+        expect(totalTasks).toBe(Math.max(1, workers));
+        expect(activeTasks).toBeGreaterThanOrEqual(1);
+        expect(activeTasks).toBeLessThanOrEqual(totalTasks as number);
+      }
+    }
   });
 
   it("a count reports each batch, and fragments without selected rows too", async () => {

@@ -284,6 +284,11 @@ export class DataFileWriter {
     this.#metadata.set(name, new TextEncoder().encode(text));
   }
 
+  /** Bytes of the file so far. */
+  get byteLength(): number {
+    return this.#file.position;
+  }
+
   /**
    * Completes the file. Its bytes then survive a power cut; the caller must sync its name. Its side files and
    * their names survive too.

@@ -3,7 +3,7 @@
 import { requireStillTable } from "../../catalog/locations/tables.js";
 import { refuseWriteSpec } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
-import { rowProgress } from "../longWork.js";
+import { insertProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { inputBounds, optionalSchema, parseChoice } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
@@ -11,7 +11,7 @@ import { anchorOfOpen, openTable } from "../snapshot.js";
 export const insertIntoTable: OperationBody<"insertIntoTable"> = async (context, request, _access, data) => {
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");
   const bounds = inputBounds(request);
-  const onRows = rowProgress(request);
+  const onRows = insertProgress(request);
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(open);
   if (anchor.kind === "version") refuseWriteSpec(anchor.base);

@@ -19,7 +19,7 @@ import { hasStableRowIds } from "../../table/versions/flags.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { rowProgress } from "../longWork.js";
+import { insertProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import {
   inputBounds,
@@ -44,7 +44,7 @@ export const createTable: OperationBody<"createTable"> = async (context, request
   );
   optionalBoolean(request.vendCredentials, "vendCredentials");
   const bounds = inputBounds(request);
-  const onRows = rowProgress(request);
+  const onRows = insertProgress(request);
   const { signal } = request;
   const isRoot = id.length === 1;
   const name = formatIdentifier(id);
