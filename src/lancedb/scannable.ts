@@ -1,7 +1,6 @@
 /** Rows that come batch by batch, from a source that may be larger than memory. */
 
 import type { RecordBatch, RecordBatchReader, Schema, Table } from "apache-arrow";
-import { sanitizeSchema } from "./sanitizeTypes.js";
 
 /** Options of the constructors of {@link Scannable}. */
 export interface ScannableOptions {
@@ -45,7 +44,10 @@ export class Scannable {
     if (numRows !== undefined && !(Number.isInteger(numRows) && numRows >= 0)) {
       throw new Error(`numRows must be a non-negative integer, got ${numRows}`);
     }
-    sanitizeSchema(schema);
+    // A reader that is not open has no schema yet.
+    if (schema !== undefined && !Array.isArray(schema?.fields)) {
+      throw new Error("Expected a Schema but object was null/undefined");
+    }
     this.schema = schema;
     this.numRows = numRows ?? null;
     this.rescannable = rescannable;
@@ -104,9 +106,7 @@ export class Scannable {
         "fromRecordBatchReader does not accept rescannable: true, as a reader can be read once; use fromFactory to open a new one for each scan",
       );
     }
-    const { schema } = reader;
-    if (schema === undefined) throw new Error("The reader has no schema yet: call its method open() first");
-    return new Scannable(schema, () => reader, opts);
+    return new Scannable(reader.schema, () => reader, opts);
   }
 }
 
@@ -127,6 +127,7 @@ class Source implements ScannableSource {
   async *scan(): AsyncGenerator<RecordBatch, void> {
     if (this.#isScanned && !this.rescannable)
       throw new Error("The Scannable was read already; it can be read once");
+    if (this.schema === undefined) throw new Error("The reader has no schema: call its method open() first");
     this.#isScanned = true;
     const batches = asIterable(this.#open());
     if (batches === null) throw new Error("A Scannable must yield record batches");

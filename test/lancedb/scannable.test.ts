@@ -74,7 +74,9 @@ describe("Scannable", () => {
   it("refuses what has no schema", async () => {
     await expect(Scannable.fromFactory(null as never, () => [])).rejects.toThrow("Expected a Schema");
     const closed = RecordBatchReader.from(tableToIPC(table));
-    await expect(Scannable.fromRecordBatchReader(closed)).rejects.toThrow("call its method open() first");
+    await expect(rowsOf(await Scannable.fromRecordBatchReader(closed))).rejects.toThrow(
+      "call its method open()",
+    );
   });
 
   it("fails when a scan begins if there is nothing to iterate, and with the error of its source", async () => {
