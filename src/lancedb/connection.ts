@@ -411,7 +411,10 @@ export class LocalConnection extends Connection {
     const storageOptions = { ...database.storageOptions, ...newTableOptions(options) };
     try {
       const created = await database.namespace.createTable({ id, mode, storageOptions }, rows);
-      return new LocalTable(new TableState(database, openedOf(database, id, created)));
+      const state = new TableState(database, openedOf(database, id, created));
+      // Adding rows and embedding texts need it. LanceDB's handles know it from the start, too.
+      await state.schema();
+      return new LocalTable(state);
     } catch (error) {
       const exists = error instanceof NamespaceError && error.type === "TableAlreadyExists";
       if (!exists || !existOk) throw translated(error, name);
