@@ -85,7 +85,7 @@ const ARROWS: Record<string, readonly string[]> = {
     "DirectoryNamespace",
   ],
   // biome-ignore format: one row, one line
-  lancedb: ["platform", "errors", "async", "optionMembers", "namespace", "bytes", "arrow", "expression", "operationTable", "DirectoryNamespace", "disks", "inspection", "tokenizeText"],
+  lancedb: ["platform", "errors", "typedErrors", "async", "optionMembers", "namespace", "bytes", "io", "arrow", "expression", "operationTable", "DirectoryNamespace", "disks", "inspection", "tokenizeText", "rest", "client"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */

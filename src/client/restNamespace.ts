@@ -16,6 +16,7 @@ import type { TableHandleOptions } from "../handle/handleOptions.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "../handle/otherNames.js";
 import { setInspection } from "../inspection.js";
 import type { MemoryShare } from "../memory.js";
+import type { QueryResult } from "../namespace/queries.js";
 import type { ObjectId } from "../namespace/request.js";
 import type { RowsInput } from "../namespace/rows.js";
 import type { ListTableVersionsResponse, TableVersion } from "../namespace/versions.js";
@@ -35,10 +36,12 @@ import { membersOfSynonyms } from "../synonyms.js";
 import { TableHandle } from "../TableHandle.js";
 import { answerOfJson } from "./answers.js";
 import { callForm, type Members, nameMemberAsEngine } from "./callForm.js";
+import { type ClientDialect, INTERFACE } from "./clientDialect.js";
 import { errorOfCall } from "./problems.js";
 import { checkRestOptions, type RestOptions, type RestSettings } from "./restOptions.js";
 import { rowsBody } from "./rowsBody.js";
 import { type OpenRows, openAnswer, rowsResult } from "./rowsResult.js";
+import { suitableKind } from "./suitableKind.js";
 import { sortedOffsets, takenTable } from "./takenRows.js";
 import { type Incoming, type RequestBody, readJsonAnswer, Transport } from "./transport.js";
 import { awaitJob, type LongCalls, runAsJob } from "./waiting.js";
@@ -64,8 +67,33 @@ export interface RestNamespace extends Pick<DirectoryNamespace, OperationName | 
  * @throws InvalidInputError for invalid options
  */
 export const connectRest = (options: RestOptions): RestNamespace =>
-  // The static block below defines a method for each operation.
-  new RemoteCalls(options) as unknown as RestNamespace;
+  connectDialect(options, INTERFACE).namespace;
+
+/** A namespace on a server, and requests beside its operations. */
+export interface ServerConnection {
+  readonly namespace: RestNamespace;
+  /**
+   * Posts JSON to a path, and returns the JSON of the answer.
+   * @param acceptedStatuses statuses of answers that are no errors, beside 200 to 299
+   */
+  post(path: string, json: unknown, acceptedStatuses?: readonly number[]): Promise<unknown>;
+  /** Posts JSON to a path, and returns the rows of the answer. */
+  postForRows(path: string, json: unknown): Promise<QueryResult>;
+}
+
+/**
+ * Connects to a server that speaks a dialect.
+ * @throws InvalidInputError for invalid options
+ */
+export function connectDialect(options: RestOptions, dialect: ClientDialect): ServerConnection {
+  const calls = new RemoteCalls(options, dialect);
+  return {
+    // The static block below defines a method for each operation.
+    namespace: calls as unknown as RestNamespace,
+    post: (path, json, acceptedStatuses) => calls.post(path, json, acceptedStatuses),
+    postForRows: (path, json) => calls.postForRows(path, json),
+  };
+}
 
 /** Routes by the names of their operations. */
 const ROUTE_OF: ReadonlyMap<OperationName, Route> = new Map(ROUTES.map((route) => [route.operation, route]));
@@ -81,9 +109,17 @@ interface Call {
   readonly signal: AbortSignal | undefined;
 }
 
+/** Settings of a request beside the routes. */
+interface PostOptions<Result> {
+  readonly accept: string;
+  readonly acceptedStatuses?: readonly number[] | undefined;
+  readonly read: (incoming: Incoming) => Promise<Result>;
+}
+
 class RemoteCalls {
   readonly #settings: RestSettings;
   readonly #transport: Transport;
+  readonly #dialect: ClientDialect;
   #isClosed = false;
 
   static {
@@ -105,9 +141,10 @@ class RemoteCalls {
     ]);
   }
 
-  constructor(options: RestOptions) {
+  constructor(options: RestOptions, dialect: ClientDialect) {
     this.#settings = checkRestOptions(options);
-    this.#transport = new Transport(this.#settings);
+    this.#dialect = dialect;
+    this.#transport = new Transport(this.#settings, dialect);
   }
 
   get uri(): string {
@@ -150,6 +187,11 @@ class RemoteCalls {
   async #perform(call: Call, data: RowsInput | undefined): Promise<unknown> {
     const { name, route, request } = call;
     if (route.object === "table") requireTableId(call.id);
+    const replacement = this.#dialect.calls[name];
+    if (replacement !== undefined) {
+      const ask = (operation: OperationName, members: Members) => this.#askOther(call, operation, members);
+      return replacement({ ask, post: (path, json) => this.post(path, json) }, request);
+    }
     if (name === "takeRows") return this.#take(call);
     if (route.answer === "rows") return this.#query(call);
     if (name === "watchTable") return this.#watch(call);
@@ -158,7 +200,7 @@ class RemoteCalls {
     if (isJob && (request.onProgress ?? null) !== null && request.background !== true) {
       return runAsJob(this.#longCalls(call), request);
     }
-    if (route.body !== "arrow") return this.#ask(call);
+    if (route.body !== "arrow") return this.#ask(await this.#withIndexType(call));
     // The request is checked before the rows are read.
     callForm(route, request, call.id, this.#settings.delimiter);
     return this.#ask(call, await this.#rowsOf(call, data));
@@ -170,7 +212,7 @@ class RemoteCalls {
     return this.#send(call, body, JSON_TYPE, async (incoming) =>
       answerOfJson(
         answer as Parameters<typeof answerOfJson>[0],
-        await readJsonAnswer(incoming, this.#settings.maxJsonBytes),
+        this.#dialect.incoming(call.route, await readJsonAnswer(incoming, this.#settings.maxJsonBytes)),
       ),
     );
   }
@@ -181,7 +223,8 @@ class RemoteCalls {
     accept: string,
     read: (incoming: Incoming) => Promise<Result>,
   ): Promise<Result> {
-    const { method, target, headers, json } = callForm(route, request, id, this.#settings.delimiter);
+    const form = callForm(route, request, id, this.#settings.delimiter);
+    const { method, target, headers, json } = this.#dialect.outgoing(route, form);
     const body = rows ?? (json === undefined ? null : { type: JSON_TYPE, content: JSON.stringify(json) });
     const isRepeatable =
       ["reading", "aggregating", "describing"].includes(operationRow(name).part) || name === "waitForJob";
@@ -193,9 +236,34 @@ class RemoteCalls {
       body,
       isRepeatable,
       signal,
+      route: route.path,
       inOurWords,
     };
     return this.#transport.send(outgoing, read);
+  }
+
+  /** Posts JSON to a path beside the routes. */
+  post(path: string, json: unknown, acceptedStatuses?: readonly number[]): Promise<unknown> {
+    const read = (incoming: Incoming) => readJsonAnswer(incoming, this.#settings.maxJsonBytes);
+    return this.#post(path, json, { accept: JSON_TYPE, acceptedStatuses, read });
+  }
+
+  /** Posts JSON to a path beside the routes that answers with rows. */
+  postForRows(path: string, json: unknown): Promise<QueryResult> {
+    const { maxBatchBytes } = this.#settings;
+    const read = (incoming: Incoming) => openAnswer(incoming, maxBatchBytes, undefined);
+    return rowsResult(() => this.#post(path, json, { accept: ARROW_STREAM, read }), {}, path);
+  }
+
+  async #post<Result>(
+    path: string,
+    json: unknown,
+    { accept, acceptedStatuses, read }: PostOptions<Result>,
+  ): Promise<Result> {
+    if (this.#isClosed) throw new ServiceUnavailableError("the namespace is closed");
+    const body = { type: JSON_TYPE, content: JSON.stringify(json) };
+    const outgoing = { method: "POST", target: path, headers: { accept }, body, isRepeatable: false };
+    return this.#transport.send({ ...outgoing, acceptedStatuses, signal: undefined, route: path }, read);
   }
 
   // ------------------------------------------------------------------------------------------ rows
@@ -223,12 +291,29 @@ class RemoteCalls {
   }
 
   /** Returns the columns that rows of objects are fitted to; null if their own values decide. */
-  async #tableSchema({ name, request, id, signal }: Call): Promise<Schema | null> {
+  async #tableSchema(call: Call): Promise<Schema | null> {
+    const { name, request } = call;
     const modes = ["Append", "Overwrite"] as const;
-    if (name === "createTable" || parseChoice(request.mode, "mode", modes, "Append") === "Overwrite")
-      return null;
+    const isNew =
+      name === "createTable" || parseChoice(request.mode, "mode", modes, "Append") === "Overwrite";
+    return isNew ? null : this.#schemaOf(call);
+  }
+
+  /** Adds the kind of index that suits the column, because the wire needs one. */
+  async #withIndexType(call: Call): Promise<Call> {
+    const { name, request } = call;
+    const { indexType, column } = request;
+    const isIndex = name === "createTableIndex" || name === "createTableScalarIndex";
+    if (!isIndex || (indexType ?? null) !== null || typeof column !== "string") return call;
+    const schema = await this.#schemaOf(call, [column]);
+    const field = schema?.fields[0];
+    return field === undefined ? call : { ...call, request: { ...request, indexType: suitableKind(field) } };
+  }
+
+  /** Returns columns of a table. Null: it is only declared, or the caller may not read it. */
+  async #schemaOf({ request, id, signal }: Call, columns?: readonly string[]): Promise<Schema | null> {
     const { identity, context, branch } = request;
-    const query = { identity, context, branch, signal, filter: "false" };
+    const query = { identity, context, branch, signal, columns, filter: "false" };
     const route = ROUTE_OF.get("queryTable") as Route;
     try {
       const rows = await this.#openRows({ name: "queryTable", route, request: query, id, signal });
@@ -243,9 +328,12 @@ class RemoteCalls {
 
   // ------------------------------------------------------------------------------------------ jobs, watches
 
+  #askOther(call: Call, name: OperationName, request: object): Promise<unknown> {
+    return this.#ask({ ...call, name, route: ROUTE_OF.get(name) as Route, request: request as Members });
+  }
+
   #longCalls(call: Call): LongCalls {
-    const ask = (name: OperationName, request: object) =>
-      this.#ask({ ...call, name, route: ROUTE_OF.get(name) as Route, request: request as Members });
+    const ask = (name: OperationName, request: object) => this.#askOther(call, name, request);
     return {
       start: (request) => this.#ask({ ...call, request }) as ReturnType<LongCalls["start"]>,
       wait: (request) => ask("waitForJob", request) as ReturnType<LongCalls["wait"]>,

@@ -4,16 +4,15 @@
  */
 
 import { whenAborted } from "../async/abort.js";
-import { clearTimeout, MAX_TIMER_MS, setTimeout } from "../async/timers.js";
+import { clearTimeout, MAX_TIMER_MS, onNextTurn, setTimeout } from "../async/timers.js";
 import { concatBytes } from "../bytes/concat.js";
 import { messageOf, NamespaceError, ServiceUnavailableError } from "../errors.js";
-import { type ErrorAnswer, errorOfAnswer, malformedAnswer, withoutSecrets } from "./problems.js";
+import type { ClientDialect, RefusedRequest } from "./clientDialect.js";
+import { malformedAnswer, withoutSecrets } from "./problems.js";
 import { checkHeaders, type HeaderRecord, type RestSettings } from "./restOptions.js";
 
 /** Maximum bytes of an answer that reports an error. */
 const MAX_PROBLEM_BYTES = 2 ** 18;
-/** Statuses after which a later attempt may succeed. */
-const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 const THROTTLED = 429;
 
 /** Body of a request. */
@@ -36,6 +35,10 @@ export interface Outgoing {
   /** True if repeating the request changes nothing. */
   readonly isRepeatable: boolean;
   readonly signal: AbortSignal | undefined;
+  /** Statuses that count as success beside 200 to 299. */
+  readonly acceptedStatuses?: readonly number[] | undefined;
+  /** Path of the route, with parameters in braces. */
+  readonly route: string;
   /** Replaces the wire's names of members in the text of an error. */
   readonly inOurWords?: (text: string) => string;
 }
@@ -68,9 +71,11 @@ export const isPassing = (error: unknown): boolean => retries.has(error as objec
 
 export class Transport {
   readonly #settings: RestSettings;
+  readonly #dialect: ClientDialect;
 
-  constructor(settings: RestSettings) {
+  constructor(settings: RestSettings, dialect: ClientDialect) {
     this.#settings = settings;
+    this.#dialect = dialect;
   }
 
   /**
@@ -88,6 +93,9 @@ export class Transport {
         const retry = retries.get(error as object);
         const mayRepeat = (outgoing.isRepeatable || retry?.isRefusal === true) && isWhole(outgoing.body);
         const delayMs = retry === undefined || !mayRepeat ? null : this.#delayMs(attempt, retry);
+        if (delayMs === null && retry !== undefined && attempt > 0) {
+          throw this.#dialect.afterRetries(error as NamespaceError, attempt);
+        }
         if (delayMs === null) throw error;
         await pause(delayMs, outgoing.signal);
       }
@@ -108,6 +116,7 @@ export class Transport {
     const { base, headers: source, fetch: send, timeoutMs } = this.#settings;
     const headers = { ...checkHeaders(await source()), ...added };
     const secrets = Object.values(headers);
+    if (!outgoing.isRepeatable) await untilClosingsShow();
     const exchange = new Exchange(signal, this.#settings.idleTimeoutMs);
     exchange.limit(timeoutMs, "did not begin its answer");
     let response: Response;
@@ -126,10 +135,55 @@ export class Transport {
     }
     exchange.unlimit();
     const incoming = incomingOf(response, exchange, secrets);
-    if (response.status >= 200 && response.status < 300) return incoming;
-    throw await refusalOf(incoming, response, { path: new URL(base + target).pathname, inOurWords });
+    const { status } = response;
+    if ((status >= 200 && status < 300) || outgoing.acceptedStatuses?.includes(status)) return incoming;
+    if (isRedirect(response)) {
+      incoming.cancel();
+      throw malformedAnswer("it is a redirect, which the client does not follow; check the uri");
+    }
+    throw await this.#refusal(incoming, response, {
+      ...{
+        path: new URL(base + target).pathname,
+        route: outgoing.route,
+        requestHeaders: headers,
+        inOurWords,
+      },
+    });
+  }
+
+  /** Returns the error of an answer that is not a success. */
+  async #refusal(
+    incoming: Incoming,
+    response: Response,
+    context: Pick<RefusedRequest, "path" | "inOurWords" | "route" | "requestHeaders">,
+  ): Promise<NamespaceError> {
+    const { status, statusText } = response;
+    let text = "";
+    let json: unknown;
+    try {
+      text = await readText(incoming, MAX_PROBLEM_BYTES);
+      json = JSON.parse(text);
+    } catch {
+      // Proxies answer with pages.
+    }
+    const error = this.#dialect.errorOf({ ...context, status, statusText, text, json }, incoming.secrets);
+    if (this.#dialect.passingStatuses.has(status)) {
+      retries.set(error, { isRefusal: status === THROTTLED, afterMs: retryAfterMs(incoming.headers) });
+    }
+    return error;
   }
 }
+
+/** Turns of the event loop after which the closing of an idle connection has shown. */
+const CLOSING_TURNS = 4;
+
+/** Lets `fetch` see which idle connections are closed: a change sent on one could not be repeated. */
+async function untilClosingsShow(): Promise<void> {
+  for (let turn = 0; turn < CLOSING_TURNS; turn++) await new Promise<void>(onNextTurn);
+}
+
+const isRedirect = ({ type, status }: Response): boolean =>
+  type === "opaqueredirect" || (status >= 300 && status < 400);
 
 const isWhole = (body: RequestBody | null): boolean => !(body?.content instanceof ReadableStream);
 
@@ -225,30 +279,6 @@ function incomingOf(response: Response, exchange: Exchange, secrets: readonly st
   };
 }
 
-/** Reads an answer that is not a success. */
-async function refusalOf(
-  incoming: Incoming,
-  response: Response,
-  context: Pick<ErrorAnswer, "path" | "inOurWords">,
-): Promise<NamespaceError> {
-  const { status } = response;
-  if (response.type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    incoming.cancel();
-    return malformedAnswer("it is a redirect, which the client does not follow; check the uri");
-  }
-  let json: unknown;
-  try {
-    json = await readJsonAnswer(incoming, MAX_PROBLEM_BYTES);
-  } catch {
-    // Proxies answer with pages.
-  }
-  const error = errorOfAnswer({ ...context, status, json }, incoming.secrets);
-  if (PASSING_STATUSES.has(status)) {
-    retries.set(error, { isRefusal: status === THROTTLED, afterMs: retryAfterMs(incoming.headers) });
-  }
-  return error;
-}
-
 /** Returns the wait that a server asks for, in seconds or as a date. */
 function retryAfterMs(headers: Headers): number | undefined {
   const text = headers.get("retry-after");
@@ -264,6 +294,17 @@ function retryAfterMs(headers: Headers): number | undefined {
  * @throws InternalError for anything else than JSON, and beyond the bound
  */
 export async function readJsonAnswer(incoming: Incoming, maxBytes: number): Promise<unknown> {
+  const text = await readText(incoming, maxBytes);
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text.
+    throw malformedAnswer("it is not JSON");
+  }
+}
+
+async function readText(incoming: Incoming, maxBytes: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let byteLength = 0;
   for await (const piece of incoming.pieces()) {
@@ -271,12 +312,10 @@ export async function readJsonAnswer(incoming: Incoming, maxBytes: number): Prom
     if (byteLength > maxBytes) throw malformedAnswer(`it has more than ${maxBytes} bytes of JSON`);
     pieces.push(piece);
   }
-  if (byteLength === 0) return undefined;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(concatBytes(pieces, byteLength)));
+    return new TextDecoder("utf-8", { fatal: true }).decode(concatBytes(pieces, byteLength));
   } catch {
-    // The parser's message quotes the text.
-    throw malformedAnswer("it is not JSON");
+    throw malformedAnswer("it is not UTF-8");
   }
 }
 

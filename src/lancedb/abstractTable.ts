@@ -11,6 +11,7 @@ import type { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
 import { BranchContents } from "./native.js";
 import type { AutoQuery, FullTextQuery, Query, TakeQuery, VectorQuery } from "./query.js";
+import { branchDiff, cherryPick } from "./remote/serverCalls.js";
 import type { TableState } from "./tableState.js";
 import type * as types from "./tableTypes.js";
 import type { Tags } from "./tags.js";
@@ -227,14 +228,20 @@ export class Branches {
     await this.#table.ask((namespace, { id }) => namespace.deleteTableBranch({ id, name }));
   }
 
-  /** Refused, as LanceDB does for local tables. */
-  async diff(_fromBranch: string): Promise<types.BranchDiff> {
-    throw notSupported("Branch diffs are only supported on Enterprise tables.");
+  /** Compares a branch with main. Only for servers, as in LanceDB. */
+  async diff(fromBranch: string): Promise<types.BranchDiff> {
+    const { server } = this.#table.database;
+    if (server === undefined) throw notSupported("Branch diffs are only supported on Enterprise tables.");
+    return this.#table.database.call(() => branchDiff(server, this.#table.id, fromBranch));
   }
 
-  /** Refused, as LanceDB does for local tables. */
-  async cherryPick(_fromBranch: string, _dryRun?: boolean): Promise<types.CherryPickResult> {
-    throw notSupported("Cherry-picking branches is only supported on Enterprise tables.");
+  /** Takes the columns of a branch over. Only for servers, as in LanceDB. */
+  async cherryPick(fromBranch: string, dryRun = false): Promise<types.CherryPickResult> {
+    const { server } = this.#table.database;
+    if (server === undefined) {
+      throw notSupported("Cherry-picking branches is only supported on Enterprise tables.");
+    }
+    return this.#table.database.call(() => cherryPick(server, this.#table.id, fromBranch, dryRun));
   }
 }
 

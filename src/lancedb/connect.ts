@@ -1,12 +1,17 @@
 /** Opening connections by address. */
 
+import { connectRest } from "../client/restNamespace.js";
 import { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { memoryDisk } from "../disks/memoryDisk.js";
+import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { homeDirectory } from "../platform/native.js";
 import { type Connection, cleanseStorageOptions, LocalConnection } from "./connection.js";
 import { Database } from "./database.js";
 import { failure, notSupported, translated } from "./failures.js";
+import { meteredDisk } from "./metrics/meteredDisk.js";
+import { isRecording } from "./metrics/recorder.js";
 import type { ConnectionOptions, ConnectNamespaceOptions, Session } from "./native.js";
+import { connectServer, type HeaderSource } from "./remote/server.js";
 
 /** Settings of a namespace in a directory. */
 export interface DirNamespaceConfig {
@@ -28,9 +33,6 @@ export interface RestNamespaceConfig {
   extraProperties?: Record<string, string>;
 }
 
-/** A source of headers of requests to a server. */
-export type Headers = unknown;
-
 /**
  * Connects to a database.
  * @param uri path of a directory, a `file://` URL, `memory://`, or `db://` and the name of a database on a
@@ -43,18 +45,21 @@ export async function connect(
   uri: string,
   options?: Partial<ConnectionOptions>,
   session?: Session,
-  headerProvider?: Headers,
+  headerProvider?: HeaderSource,
 ): Promise<Connection>;
 /** Connects to the database that the member `uri` names. */
 export async function connect(options: Partial<ConnectionOptions> & { uri: string }): Promise<Connection>;
 export async function connect(
   uriOrOptions: string | (Partial<ConnectionOptions> & { uri: string }),
   options: Partial<ConnectionOptions> = {},
+  session?: Session,
+  headerProvider?: HeaderSource,
 ): Promise<Connection> {
   const settings: Partial<ConnectionOptions> & { uri: string } =
-    typeof uriOrOptions === "string" ? { ...options, uri: uriOrOptions } : uriOrOptions;
+    typeof uriOrOptions === "string" ? { session, ...options, uri: uriOrOptions } : uriOrOptions;
   const { uri } = settings ?? {};
   if (typeof uri !== "string" || uri === "") throw new Error("uri is required");
+  if (/^db:/i.test(uri)) return new LocalConnection(serverDatabase(uri, settings, headerProvider));
   return new LocalConnection(
     new Database({
       namespace: openDirectory(uri),
@@ -95,6 +100,7 @@ export async function connectNamespace(
   options: Partial<ConnectNamespaceOptions> = {},
 ): Promise<Connection> {
   if (implName === "") throw new Error("implName must be a non-empty string");
+  if (implName === "rest") return new LocalConnection(restDatabase(config, options));
   if (implName !== "dir") throw unknownNamespace(implName);
   const { root, manifest_enabled } = propertiesOf(config);
   if (root === undefined)
@@ -109,6 +115,43 @@ export async function connectNamespace(
       hasChildNamespaces: manifest_enabled !== "false",
     }),
   );
+}
+
+/** Returns the database of a server, from an address such as `db://name`. */
+function serverDatabase(
+  uri: string,
+  settings: Partial<ConnectionOptions>,
+  headerProvider: HeaderSource | undefined,
+): Database {
+  const { connection, host } = connectServer(uri, settings, headerProvider);
+  return new Database({
+    namespace: connection.namespace,
+    server: connection,
+    uri: host,
+    kind: "RemoteDatabase",
+    readConsistencyInterval: 0,
+  });
+}
+
+/** Returns the database of a server of the namespace spec. */
+function restDatabase(config: object, options: Partial<ConnectNamespaceOptions>): Database {
+  const { headers, ...others } = config as Partial<RestNamespaceConfig>;
+  const { uri, delimiter, ...properties } = propertiesOf(others);
+  if (uri === undefined) throw unknownNamespace("rest", "Missing required property 'uri' for REST namespace");
+  const named = Object.entries(properties).flatMap(([name, value]) =>
+    name.startsWith("headers.") && value !== undefined ? [[name.slice("headers.".length), value]] : [],
+  );
+  try {
+    return new Database({
+      namespace: connectRest({ uri, delimiter, headers: { ...Object.fromEntries(named), ...headers } }),
+      uri,
+      kind: "LanceNamespaceDatabase",
+      readConsistencyInterval: intervalOf(options),
+      storageOptions: cleanseStorageOptions(options.storageOptions),
+    });
+  } catch (error) {
+    throw translated(error);
+  }
 }
 
 const unknownNamespace = (
@@ -150,6 +193,8 @@ function openDirectory(uri: string): DirectoryNamespace {
     return new DirectoryNamespace({
       root: scheme === "file" ? new URL(uri) : expanded(uri),
       durability: "none",
+      // Counting costs time, so only programs that asked for metrics pay for it.
+      ...(isRecording() && { disk: meteredDisk(new NodeDisk({ durability: "none" })) }),
     });
   } catch (error) {
     throw translated(error);

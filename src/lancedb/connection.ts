@@ -7,12 +7,14 @@ import type { CreateTableResponse, ListTablesRequest, ListTablesResponse } from 
 import type { Table } from "./abstractTable.js";
 import type * as types from "./connectionTypes.js";
 import type { Database } from "./database.js";
+import { jobOf } from "./databaseJob.js";
 import { type EngineRows, rowsToCreate, schemaToCreate } from "./engineRows.js";
 import { failure, notSupported, translated } from "./failures.js";
 import { Job, jobInfoOf } from "./job.js";
 import type { Data, SchemaLike, TableLike } from "./like.js";
 import { MaterializedView } from "./materialized_view.js";
 import type * as native from "./native.js";
+import { isMissingPath } from "./remote/serverErrors.js";
 import { isSameSchema } from "./sameSchema.js";
 import { sanitizeSchema } from "./sanitize.js";
 import { LocalTable, openLocalTable } from "./table.js";
@@ -162,6 +164,7 @@ export class LocalConnection extends Connection {
   display(): string {
     const { kind, uri, interval } = this.#database;
     if (kind === "LanceNamespaceDatabase") return kind;
+    if (kind === "RemoteDatabase") return `${kind}(host=${uri})`;
     return `${kind}(uri=${uri}, read_consistency_interval=${interval})`;
   }
 
@@ -191,18 +194,21 @@ export class LocalConnection extends Connection {
     source: string,
     options?: types.MaterializedViewOptions,
   ): Promise<MaterializedView> {
+    this.#refuseServer();
     const database = this.#database;
     const opened = await createView(database, name, source, options);
     return new MaterializedView(new LocalTable(new TableState(database, opened)));
   }
 
   async openMaterializedView(name: string): Promise<MaterializedView> {
+    this.#refuseServer();
     const view = new MaterializedView(await this.openTable(name));
     await view.definition();
     return view;
   }
 
   async listMaterializedViews(): Promise<string[]> {
+    this.#refuseServer();
     return viewNames(this.#database);
   }
 
@@ -213,7 +219,7 @@ export class LocalConnection extends Connection {
   ): Promise<Table> {
     const { branch, version, storageOptions } = options ?? {};
     return openLocalTable(this.#database, [...(namespacePath ?? []), name], {
-      branch: branch ?? undefined,
+      branch: branch === "main" ? undefined : (branch ?? undefined),
       version: version ?? undefined,
       storageOptions: cleanseStorageOptions(storageOptions),
     });
@@ -350,14 +356,14 @@ export class LocalConnection extends Connection {
 
   async openJob(jobId: string): Promise<Job> {
     this.#requireServer("open_job is not supported by this database");
-    const { inner } = this;
-    const job = new Job({
-      describe: () => inner.call((namespace) => namespace.describeJob({ jobId })),
-      wait: () => inner.call((namespace) => namespace.waitForJob({ jobId })),
-      cancel: () => inner.call((namespace) => namespace.cancelJob({ jobId })),
-    });
-    await job.refresh();
-    return job;
+    const job = jobOf(this.#database, jobId);
+    try {
+      await job.refresh();
+      return job;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      throw failure(`Job '${jobId}' was not found`, error);
+    }
   }
 
   async listJobs(): Promise<native.JobInfo[]> {
@@ -368,8 +374,13 @@ export class LocalConnection extends Connection {
 
   async cancelJob(jobId: string): Promise<boolean> {
     this.#requireServer("cancel_job is not supported by this database");
-    await this.#database.call((namespace) => namespace.cancelJob({ jobId }));
-    return true;
+    try {
+      await this.#database.call((namespace) => namespace.cancelJob({ jobId }));
+      return true;
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
   }
 
   /** Lists tables. A namespace that is not there has none, as in LanceDB. */
@@ -390,6 +401,13 @@ export class LocalConnection extends Connection {
 
   #requireOpen(): void {
     if (!this.#isOpen) throw failure("Connection is closed");
+  }
+
+  /** Refuses a connection to a server, which has no materialized views. */
+  #refuseServer(): void {
+    this.#requireOpen();
+    if (this.inner.server === undefined) return;
+    throw notSupported("materialized views are supported only on local databases");
   }
 
   #requireServer(refusal: string): void {
@@ -436,6 +454,12 @@ async function openEqualTable(database: Database, id: readonly string[], rows: E
 /** Returns the properties of a namespace, if there are any. */
 const propertiesOf = ({ properties = {} }: { readonly properties?: Properties | undefined }) =>
   Object.keys(properties).length === 0 ? {} : { properties: { ...properties } };
+
+/** True if an error tells that there is no such job. Servers without codes answer 404. */
+const isMissing = (error: unknown): boolean => {
+  const { cause } = error as { readonly cause?: unknown };
+  return cause instanceof NamespaceError && (cause.type === "TransactionNotFound" || isMissingPath(cause));
+};
 
 /** Returns the options of a new table's storage, with names in snake case. */
 function newTableOptions({

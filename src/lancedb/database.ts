@@ -3,6 +3,7 @@
  * settings of the connection.
  */
 
+import type { ServerConnection } from "../client/restNamespace.js";
 import { setInspection } from "../inspection.js";
 import { translated } from "./failures.js";
 import type { NamespaceCalls } from "./tableReader.js";
@@ -17,6 +18,8 @@ export interface DatabaseSettings {
   readonly kind: "ListingDatabase" | "LanceNamespaceDatabase" | "RemoteDatabase";
   /** Seconds after which reads look for a newer version. Absent: never. */
   readonly readConsistencyInterval?: number | undefined;
+  /** Requests to the server beside the operations of the namespace. Absent: the database is no server's. */
+  readonly server?: ServerConnection | undefined;
   /** Storage options of the connection, with names in snake case. */
   readonly storageOptions?: Readonly<Record<string, string>> | undefined;
   /** False: only the root has tables. Default: true. */
@@ -30,6 +33,7 @@ export class Database {
   readonly kind: DatabaseSettings["kind"];
   readonly readConsistencyInterval: number | undefined;
   readonly storageOptions: Readonly<Record<string, string>>;
+  readonly server: ServerConnection | undefined;
   readonly hasChildNamespaces: boolean;
   /** Number of open connections and tables. */
   #users = 0;
@@ -45,6 +49,7 @@ export class Database {
     this.kind = settings.kind;
     this.readConsistencyInterval = settings.readConsistencyInterval;
     this.storageOptions = settings.storageOptions ?? {};
+    this.server = settings.server;
     this.hasChildNamespaces = settings.hasChildNamespaces ?? true;
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { NamespaceError } from "../errors.js";
+import { serverText } from "./remote/serverErrors.js";
 
 /** Code of every error that LanceDB's native layer throws. */
 const CODE = "GenericFailure";
@@ -104,6 +105,15 @@ const MISSING_COLUMN: Readonly<Record<string, (column: string) => string>> = {
 export function translated(error: unknown, table?: string): Error {
   if (!(error instanceof NamespaceError))
     return error instanceof Error ? error : failure(String(error), error);
+  const { cause } = error;
+  // A source of headers fails a request with an error that has its text already.
+  if (error.type === "Internal" && (cause as { readonly code?: unknown } | null)?.code === CODE) {
+    return cause as Error;
+  }
+  const text = serverText(error);
+  if (text !== undefined && error.type !== "TableNotFound" && error.type !== "TableAlreadyExists") {
+    return failure(text, error);
+  }
   for (const [pattern, sentence] of SENTENCES) {
     const match = pattern.exec(error.message);
     if (match !== null) return failure(sentence(...match.slice(1)), error);

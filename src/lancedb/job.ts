@@ -4,6 +4,7 @@ import type { Table as ArrowTable } from "apache-arrow";
 import type { Job as JobRecord, JobState } from "../namespace/jobs.js";
 import { failure, notSupported } from "./failures.js";
 import type { JobFailureInfo, JobInfo } from "./native.js";
+import type { ServerJob } from "./remote/serverCalls.js";
 
 /** Selects the events that {@link Job.events} returns. */
 export interface JobEventsOptions {
@@ -24,12 +25,18 @@ export const jobInfoOf = ({ jobId, kind, table, state, createdAt }: JobRecord): 
 
 /** The operation of a handle. */
 export interface RunningJob {
+  /** Id of the job on its server. Absent: the job runs in this process. */
+  readonly id?: string;
   /** Returns the record of the job. */
   describe(): Promise<JobRecord>;
   /** Waits until the job has ended, and returns its record. */
   wait(): Promise<JobRecord>;
   /** Asks the job to end. */
   cancel(): Promise<unknown>;
+  /** Returns what the server tells of the job beside its record. */
+  details?(): Promise<ServerJob | null>;
+  /** Returns the events of the job on its server. */
+  events?(options: JobEventsOptions): Promise<ArrowTable>;
 }
 
 /** Names of states as LanceDB has them. */
@@ -42,12 +49,13 @@ const STATES: Readonly<Record<JobState, string>> = {
 };
 
 /**
- * A handle to an operation that may still run. Operations of this process have no id, no type and no events:
- * LanceDB has these for jobs of its servers.
+ * A handle to an operation that may still run. Operations of this process have no id, no type and no events,
+ * unlike jobs of a server.
  */
 export class Job {
   private readonly inner: RunningJob | null;
   #state: string | null = null;
+  #details: ServerJob | null = null;
 
   /** Makes a handle. Null: the operation has ended already. */
   constructor(inner: RunningJob | null) {
@@ -56,7 +64,7 @@ export class Job {
 
   /** Id of the job on its server. Null: the job runs in this process. */
   get id(): string | null {
-    return null;
+    return this.inner?.id ?? null;
   }
   /** State that the handle last saw. Null before the first look. */
   get state(): string | null {
@@ -64,25 +72,25 @@ export class Job {
   }
   /** Type of the job on its server. */
   get jobType(): string | null {
-    return null;
+    return this.#details?.jobType ?? null;
   }
   /** Time of the job's creation on its server, in milliseconds since 1970. */
   get creationMs(): number | null {
-    return null;
+    return this.#details?.creationMs ?? null;
   }
   /** Request that the server works on. */
   // biome-ignore lint/suspicious/noExplicitAny: as LanceDB declares it
   get spec(): any | null {
-    return null;
+    return this.#details?.spec ?? null;
   }
   /** Result of the server's job. */
   // biome-ignore lint/suspicious/noExplicitAny: as LanceDB declares it
   get result(): any | null {
-    return null;
+    return this.#details?.result ?? null;
   }
   /** Reason of the failure of the server's job. */
   get failure(): JobFailureInfo | null {
-    return null;
+    return this.#details?.failure ?? null;
   }
 
   /** Returns the state: `running`, `finished`, `failed` or `cancelled`. */
@@ -96,9 +104,22 @@ export class Job {
    * @throws Error if it failed or was cancelled
    */
   async wait(): Promise<void> {
-    const job = await this.inner?.wait();
+    const job = await this.#waited();
     this.#state = STATES[job?.state ?? "Succeeded"];
     if (job?.state === "Cancelled") throw failure("Runtime error: the job was cancelled");
+  }
+
+  async #waited(): Promise<JobRecord | undefined> {
+    try {
+      return await this.inner?.wait();
+    } catch (error) {
+      const { id } = this;
+      if (id === null) throw error;
+      await this.refresh();
+      const { message, phase } = this.failure ?? {};
+      if (this.#state !== "failed") throw error;
+      throw failure(`Job ${id} failed: ${message}${phase === undefined ? "" : ` (in ${phase})`}`, error);
+    }
   }
 
   /** Asks the job to end. It does nothing if the job has ended. */
@@ -108,20 +129,30 @@ export class Job {
 
   /** Looks at the job, for the getters above. */
   async refresh(): Promise<void> {
-    const job = await this.inner?.describe();
+    const [job, details] = await Promise.all([this.inner?.describe(), this.inner?.details?.()]);
     this.#state = STATES[job?.state ?? "Succeeded"];
+    this.#details = details ?? null;
   }
 
   /**
-   * Returns the events of a job.
-   * @throws Error: jobs of this process have none
+   * Returns the events of a job of a server.
+   * @throws Error for a job of this process, which has none
    */
-  async events(_options?: JobEventsOptions): Promise<ArrowTable> {
-    throw notSupported("job event history is only available for server-side jobs");
+  async events(options: JobEventsOptions = {}): Promise<ArrowTable> {
+    const { events } = this.inner ?? {};
+    if (events === undefined) throw notSupported("job event history is only available for server-side jobs");
+    return events(options);
   }
 
   /** Returns what the handle knows, one member per line. */
   toString(): string {
-    return this.#state === null ? "Job(\n)" : `Job(\n    state=${JSON.stringify(this.#state)},\n)`;
+    const { id, jobType, creationMs, spec, result, failure: reason } = this;
+    const state = this.#state;
+    if (state === null) return id === null ? "Job(\n)" : `Job(id=${JSON.stringify(id)}, not refreshed)`;
+    const members = { id, state, jobType, creationMs, spec, result, failure: reason };
+    const lines = Object.entries(members)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => `    ${name}=${JSON.stringify(value, null, 4).replaceAll("\n", "\n    ")},\n`);
+    return `Job(\n${lines.join("")})`;
   }
 }

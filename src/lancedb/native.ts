@@ -513,3 +513,11 @@ export interface ShuffleOptions {
   /** Number of rows that stay together. */
   clumpSize?: number;
 }
+
+export {
+  lancedbMetricsCatalog,
+  type MetricBucket,
+  type MetricDescription,
+  type MetricPoint,
+  snapshotLancedbMetrics,
+} from "./metrics/recorder.js";

@@ -6,10 +6,11 @@ import { Branches } from "./abstractTable.js";
 import { BlobFile, blobColumnsOf } from "./blob.js";
 import { conditionOf } from "./conditions.js";
 import type { Database } from "./database.js";
+import { jobOf } from "./databaseJob.js";
 import { type EngineRows, rowsToAdd } from "./engineRows.js";
 import { failure, inCall, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
-import { Job } from "./job.js";
+import type { Job } from "./job.js";
 import type { Data } from "./like.js";
 import { LoggedTable } from "./loggedTable.js";
 import { MergeInsertBuilder } from "./merge.js";
@@ -60,6 +61,7 @@ export class LocalTable extends LoggedTable {
   display(): string {
     if (!this.inner.isOpen) return `ClosedTable(${this.name})`;
     const { uri, database } = this.inner;
+    if (database.server !== undefined) return `RemoteTable(${this.name})`;
     return `NativeTable(${this.name}, uri=${uri}, read_consistency_interval=${database.interval})`;
   }
 
@@ -119,6 +121,8 @@ export class LocalTable extends LoggedTable {
     const seconds = options?.waitTimeoutSeconds;
     await this.inner.change(async (namespace, table) => {
       const { jobId } = await namespace.createTableIndex(indexRequest(table, column, options));
+      // A server builds the index meanwhile, as in LanceDB.
+      if (jobId === undefined || (this.inner.database.server !== undefined && seconds == null)) return {};
       const job = await namespace.waitForJob({
         jobId,
         ...(seconds != null && { timeoutMs: seconds * 1000 }),
@@ -421,11 +425,9 @@ export class LocalTable extends LoggedTable {
 
   #job(jobId: string): Job {
     const { inner } = this;
-    return new Job({
-      describe: () => inner.call((namespace) => namespace.describeJob({ jobId })),
-      wait: () => inner.following((namespace) => namespace.waitForJob({ jobId })),
-      cancel: () => inner.call((namespace) => namespace.cancelJob({ jobId })),
-    });
+    return jobOf(inner.database, jobId, () =>
+      inner.following((namespace) => namespace.waitForJob({ jobId })),
+    );
   }
 }
 

@@ -107,6 +107,10 @@ export class TableState implements TableReader {
     call: (namespace: NamespaceCalls, shown: ShownVersion) => Promise<Answer>,
   ): Promise<Answer> {
     this.requireOpen();
+    // A server itself reads the latest version.
+    if (this.database.server !== undefined && this.#checkedOut === null) {
+      return this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
+    }
     await this.#refreshIfDue();
     const { version, branch } = this.#shownVersion;
     return this.call((namespace) => call(namespace, { ...this.#pathOf(branch), version }));
@@ -124,7 +128,7 @@ export class TableState implements TableReader {
     const answer = await this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
     const { version } = answer as { readonly version?: unknown };
     if (typeof version === "number") this.#moveTo(version);
-    else await this.#lookForLatest();
+    else if (this.database.server === undefined) await this.#lookForLatest();
     return answer;
   }
 

@@ -1,0 +1,71 @@
+/** A disk whose calls are counted as requests to a store: get, put, head, list, delete, copy and rename. */
+
+import type { Disk, ReadHandle, WriteHandle } from "../../io/disk/disk.js";
+import { recorded } from "./recorder.js";
+
+const byteLengthOf = (bytes: Uint8Array | null): number => bytes?.byteLength ?? 0;
+
+/** Returns a disk that counts the calls of another one. */
+export function meteredDisk(disk: Disk): Disk {
+  return {
+    ...(disk.hasLinks !== undefined && { hasLinks: disk.hasLinks }),
+    ...(disk.locks !== undefined && { locks: disk.locks }),
+    readFile: (path, maxBytes) => recorded("get", () => disk.readFile(path, maxBytes), byteLengthOf),
+    async open(path, tailBytes, allocate) {
+      const handle = await recorded("head", () => disk.open(path, tailBytes, allocate));
+      return handle === null ? null : meteredReads(handle);
+    },
+    create: async (path, access) => meteredWrites(await recorded("put", () => disk.create(path, access))),
+    ...(disk.overwrite !== undefined && {
+      overwrite: (path, bytes) =>
+        recorded(
+          "put",
+          async () => (await disk.overwrite?.(path, bytes)) === true,
+          () => bytes.byteLength,
+        ),
+    }),
+    link: (existingPath, newPath) => recorded("copy", () => disk.link(existingPath, newPath)),
+    rename: (fromPath, toPath) => recorded("rename", () => disk.rename(fromPath, toPath)),
+    remove: (path, byteLength) => recorded("delete", () => disk.remove(path, byteLength)),
+    removeTree: (path) => recorded("delete", () => disk.removeTree(path)),
+    removeEmptyDirectory: (path) => disk.removeEmptyDirectory(path),
+    makeDirectory: (path, within) => disk.makeDirectory(path, within),
+    list: (path) => recorded("list", () => disk.list(path)),
+    ...(disk.watchDirectory !== undefined && {
+      watchDirectory: (path, onChange) => disk.watchDirectory?.(path, onChange) ?? null,
+    }),
+    stat: (path) => recorded("head", () => disk.stat(path)),
+    realPath: (path) => disk.realPath(path),
+    ...(disk.isLink !== undefined && { isLink: async (path) => (await disk.isLink?.(path)) === true }),
+    syncFile: (path) => disk.syncFile(path),
+    syncDirectory: (path) => disk.syncDirectory(path),
+  };
+}
+
+function meteredReads(handle: ReadHandle): ReadHandle {
+  const { path, size, identity } = handle;
+  return {
+    ...{ path, size, identity },
+    ...(handle.takeTail !== undefined && { takeTail: () => handle.takeTail?.() ?? null }),
+    read: (byteOffset, length, memory) =>
+      recorded(
+        "get",
+        () => handle.read(byteOffset, length, memory),
+        () => length,
+      ),
+    close: () => handle.close(),
+  };
+}
+
+function meteredWrites(handle: WriteHandle): WriteHandle {
+  return {
+    write: (chunks) =>
+      recorded(
+        "put",
+        () => handle.write(chunks),
+        () => chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0),
+      ),
+    sync: () => handle.sync(),
+    close: () => handle.close(),
+  };
+}
