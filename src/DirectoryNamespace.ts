@@ -16,6 +16,7 @@ import type { AnyRow } from "./handle/rowTypes.js";
 import { setInspection } from "./inspection.js";
 import type { Disk } from "./io/disk/disk.js";
 import type * as branches from "./namespace/branches.js";
+import type { CacheStatistics } from "./namespace/caches.js";
 import type * as clusters from "./namespace/clusters.js";
 import type * as indexes from "./namespace/indexes.js";
 import type * as jobs from "./namespace/jobs.js";
@@ -127,6 +128,16 @@ export class DirectoryNamespace implements AsyncDisposable {
   /** Absolute path of the namespace's directory. */
   get root(): string {
     return this.#root;
+  }
+
+  /**
+   * Returns the sizes of this namespace's caches, and how many lookups found an entry. Touches no disk.
+   *
+   *     const { total, indexParts } = await ns.cacheStatistics();
+   *     console.log(total.bytes, indexParts.hits / (indexParts.hits + indexParts.misses));
+   */
+  async cacheStatistics(): Promise<CacheStatistics> {
+    return (await this.#engine.get()).context.cacheStatistics();
   }
 
   /**

@@ -43,6 +43,7 @@ export type {
 } from "./io/disk/disk.js";
 export type { MemoryShare } from "./memory.js";
 export type * from "./namespace/branches.js";
+export type * from "./namespace/caches.js";
 export type * from "./namespace/clusters.js";
 export type * from "./namespace/indexes.js";
 export type * from "./namespace/jobs.js";

@@ -40,6 +40,7 @@ import { Spelling } from "../io/names/spelling.js";
 import type { UnlistedJob } from "../jobs/jobFiles.js";
 import type { JobRecord } from "../jobs/jobRecord.js";
 import type { Jobs } from "../jobs/jobs.js";
+import type { CacheStatistics, CacheUse } from "../namespace/caches.js";
 import type { ClusterExecutor } from "../namespace/clusters.js";
 import type { DirectoryNamespaceOptions, NamespaceWarning } from "../namespace/options.js";
 import { processorCount } from "../platform/native.js";
@@ -126,6 +127,8 @@ export interface OperationContext extends CatalogEnvironment {
   openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
   /** See {@link DataFiles.openOnce}. */
   openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
+  /** Returns the counts of all caches. */
+  cacheStatistics(): CacheStatistics;
   close(): Promise<void>;
 }
 
@@ -273,6 +276,21 @@ export function openContext(options: ContextOptions): OperationContext {
     newTableNaming: options.manifestNaming ?? "V2",
     openDataFile: (path, isScanned, version) => dataFiles.open(path, isScanned, version),
     openDataFileOnce: (path, isScanned, arena) => dataFiles.openOnce(path, isScanned, arena),
+    cacheStatistics: () =>
+      withTotal({
+        manifests: context.manifests.counts,
+        catalogs: context.catalogs.counts,
+        dataFiles: dataFiles.counts,
+        chunkMaps: chunkMaps.counts,
+        pageChecks: pageChecks.counts,
+        deletions: deletions.counts,
+        indexes: openIndexes.counts,
+        indexParts: indexParts.counts,
+        vectors: sketches.current?.counts ?? {
+          ...UNUSED,
+          maxBytes: options.vectorCacheBytes ?? SKETCH_BYTES,
+        },
+      }),
     async close() {
       closing.abort();
       const wasQuiet = context.workers.close();
@@ -296,6 +314,23 @@ export function openContext(options: ContextOptions): OperationContext {
       await cleanUpAfterCommit(committed);
     },
   };
+}
+
+const UNUSED: CacheUse = { entries: 0, bytes: 0, maxBytes: 0, hits: 0, misses: 0 };
+
+/** Adds the sums of all caches. */
+function withTotal(caches: Omit<CacheStatistics, "total">): CacheStatistics {
+  const total = Object.values<CacheUse>(caches).reduce(
+    (sum, use) => ({
+      entries: sum.entries + use.entries,
+      bytes: sum.bytes + use.bytes,
+      maxBytes: sum.maxBytes + use.maxBytes,
+      hits: sum.hits + use.hits,
+      misses: sum.misses + use.misses,
+    }),
+    UNUSED,
+  );
+  return { ...caches, total };
 }
 
 /** Returns a function that warns about an index, unless it is among the recent warnings. */

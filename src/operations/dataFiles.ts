@@ -10,7 +10,7 @@ import {
 import type { Disk } from "../io/disk/disk.js";
 import type { HandlePool } from "../io/disk/handles.js";
 import type { Arena } from "../io/memory/arena.js";
-import { LruCache } from "../io/memory/cache.js";
+import { type CacheCounts, LruCache } from "../io/memory/cache.js";
 import type { SeenFiles } from "../table/versions/manifest.js";
 
 /** Maximum bytes of data files' metadata in the cache. */
@@ -50,6 +50,11 @@ export class DataFiles {
   /** Returns the metadata of a data file that is read only once and must not displace cache entries. */
   async openOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata> {
     return (await this.#cached(path)) ?? this.#read(path, isScanned, arena);
+  }
+
+  /** Counts of the cache. */
+  get counts(): CacheCounts {
+    return this.#cache.counts;
   }
 
   clear(): void {

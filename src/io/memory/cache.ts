@@ -19,6 +19,15 @@ export interface Weighed<V> {
   readonly weight: number;
 }
 
+/** Use of a cache. Bytes are weights. */
+export interface CacheCounts {
+  readonly entries: number;
+  readonly bytes: number;
+  readonly maxBytes: number;
+  readonly hits: number;
+  readonly misses: number;
+}
+
 /** Maximum number of used entries that a call spares, so that no call takes long. */
 const MAX_CHANCES = 256;
 
@@ -37,6 +46,8 @@ export class LruCache<V> {
   readonly #entries = new Map<string, Entry<V>>();
   readonly #loading = new Map<string, Load<V>>();
   #weight = 0;
+  #hits = 0;
+  #misses = 0;
 
   readonly #leastEntries: number;
 
@@ -59,10 +70,22 @@ export class LruCache<V> {
     return this.#entries.size;
   }
 
+  /** Counts of the cache: its lookups since it was made, and its content now. */
+  get counts(): CacheCounts {
+    return {
+      ...{ entries: this.size, bytes: this.#weight, maxBytes: this.#maxWeight },
+      ...{ hits: this.#hits, misses: this.#misses },
+    };
+  }
+
   /** Returns the value if the cache has it; never loads. */
   peek(key: string): V | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
+    if (entry === undefined) {
+      this.#misses++;
+      return undefined;
+    }
+    this.#hits++;
     entry.isUsed = true;
     return entry.value;
   }
@@ -70,6 +93,7 @@ export class LruCache<V> {
   /** Returns the value, and loads it if the cache does not have it. Rejects as `load` does. */
   async get(key: string, load: () => Promise<Weighed<V>>): Promise<V> {
     if (this.#entries.has(key)) return this.peek(key) as V;
+    this.#misses++;
     const loading = this.#loading.get(key);
     if (loading !== undefined) return loading.value;
     const slot: Load<V> = { value: load().then((entry) => this.#finish(key, slot, entry)) };

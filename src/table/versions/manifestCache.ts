@@ -5,7 +5,7 @@ import { UnsupportedError } from "../../errors.js";
 import { lacksCounts } from "../../format/missingCounts.js";
 import type { Manifest } from "../../format/table.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
-import { LruCache } from "../../io/memory/cache.js";
+import { type CacheCounts, LruCache } from "../../io/memory/cache.js";
 import { dirname } from "../../platform/native.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
@@ -66,6 +66,11 @@ export class ManifestCache {
   constructor(maxBytes: number, complete: CompleteManifest = refuseIncomplete) {
     this.#files = new LruCache(maxBytes);
     this.#complete = complete;
+  }
+
+  /** Counts of the cache. */
+  get counts(): CacheCounts {
+    return this.#files.counts;
   }
 
   /**

@@ -100,3 +100,14 @@ test("the weight of a cache is that of its entries, and within its bound", () =>
     }),
   );
 });
+
+test("a cache counts its lookups, and the weight of its entries", async () => {
+  const cache = new LruCache<string>(10);
+  expect(cache.peek("a")).toBeUndefined();
+  await cache.get("a", weighed("A", 4));
+  await cache.get("a", weighed("other", 4));
+  expect(cache.peek("a")).toBe("A");
+  expect(cache.counts).toEqual({ entries: 1, bytes: 4, maxBytes: 10, hits: 2, misses: 2 });
+  cache.clear();
+  expect(cache.counts).toEqual({ entries: 0, bytes: 0, maxBytes: 10, hits: 2, misses: 2 });
+});

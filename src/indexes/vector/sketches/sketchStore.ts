@@ -11,7 +11,7 @@
  * vectors.
  */
 
-import { LruCache } from "../../../io/memory/cache.js";
+import { type CacheCounts, LruCache } from "../../../io/memory/cache.js";
 import {
   type PlacedSketch,
   type SketchedVectors,
@@ -40,6 +40,8 @@ export class SketchStore {
   /** Keys of sketches that are being made. */
   readonly #unfinished = new Set<string>();
   #searches = 0;
+  #hits = 0;
+  #misses = 0;
   /** Compared fraction of each unsketched column's rows; 1 per full comparison. */
   readonly #compared = new LruCache<number>(KNOWN_COLUMNS);
 
@@ -56,6 +58,14 @@ export class SketchStore {
     return this.#sketches.size;
   }
 
+  /** Counts of the store, as of a cache. */
+  get counts(): CacheCounts {
+    return {
+      ...{ entries: this.size, bytes: this.weight, maxBytes: this.maxBytes },
+      ...{ hits: this.#hits, misses: this.#misses },
+    };
+  }
+
   /** Counts a search. */
   begin(): void {
     this.#searches++;
@@ -64,7 +74,11 @@ export class SketchStore {
   /** Returns a sketch, to be released; null if none. */
   use(key: string): VectorSketch | null {
     const sketch = this.#sketches.get(key);
-    if (sketch === undefined) return null;
+    if (sketch === undefined) {
+      this.#misses++;
+      return null;
+    }
+    this.#hits++;
     sketch.users++;
     sketch.lastUsed = this.#searches;
     return sketch;
