@@ -79,7 +79,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "lancedb/sanitizeTypes": "lancedb/sanitize",
   "lancedb/permutations/": "lancedb/permutation",
   "lancedb/queriedTable": "lancedb/query",
-  "lancedb/queries/": "lancedb/query",
+  "lancedb/queries/": "lancedb/query lancedb/embeddedSearch",
   "lancedb/rerankers/": "lancedb/rerankers",
   "lancedb/rowBatches": "lancedb/rerankers",
   "namespace/": "handleTypes publicNames",
