@@ -23,7 +23,7 @@ export interface Codes {
   /** True if only whole partitions can be taken apart into rows. */
   readonly needsPartition: boolean;
   /** Joins the columns of a partition for {@link CodeDistances}. Default: the only column. */
-  join?(columns: readonly Uint8Array[], rowCount: number): Uint8Array;
+  join?(columns: readonly Uint8Array[], rowCount: number): Promise<Uint8Array>;
   /** Joins columns to one code per row, as encoders return it. Default: the only column. */
   rowCodes?(columns: readonly Uint8Array[], rowCount: number): Uint8Array;
   /** Model for encoding further rows. */
@@ -36,6 +36,8 @@ export interface Codes {
 export interface CodeDistances {
   /** Measures all rows. */
   all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
+  /** Measures all rows, a few milliseconds between two steps. Default: in one step. */
+  inSteps?(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): Iterable<void>;
   /** Measures some rows. */
   some(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): MeasureRows;
   /** Code of the vector and step width, if distances are squared numbers of steps between codes. */

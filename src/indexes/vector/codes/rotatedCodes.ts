@@ -18,6 +18,7 @@
  *     __add_factors_ex, __scale_factors_ex                      of all bits
  */
 
+import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { concatBytes } from "../../../bytes/concat.js";
 import { UnsupportedError } from "../../../errors.js";
 import { Tensor } from "../../../format/vectorIndex.js";
@@ -32,6 +33,8 @@ import { unpackSigns } from "./signBlocks.js";
 import { type TensorNumbers, tensorValues } from "./tensors.js";
 
 const MAX_BITS = 9;
+/** Values per step. */
+const STEP_VALUES = 2 ** 21;
 
 /** Returns the columns of codes of a model. */
 export function rotatedColumns({ rotation: { dimension }, bits }: RotatedModel): FileColumnType[] {
@@ -123,16 +126,18 @@ function rowByRow(columns: readonly Uint8Array[], widths: readonly number[], row
  * Arranges the codes of a partition for measuring. The add factors of all bits come first, then their scale
  * factors, the sign bits row by row, and the low bits, a byte per value.
  */
-function measuredLayout(
+async function measuredLayout(
   { rotation: { dimension }, bits, isPacked }: RotatedModel,
   [signs, add, scale, , low, addAll, scaleAll]: readonly Uint8Array[],
   rowCount: number,
-): Uint8Array {
+): Promise<Uint8Array> {
   const signCodes = isPacked ? unpackSigns(signs, dimension / 8) : signs;
   if (bits === 1) return concatBytes([add, scale, signCodes]);
   const lowBits = new Uint8Array(rowCount * dimension);
   const width = lowBitBytes(dimension, bits - 1);
+  const stepRows = rowsPerStep(dimension);
   for (let row = 0; row < rowCount; row++) {
+    if (row % stepRows === 0) await yieldToEventLoop();
     const packed = low.subarray(row * width, (row + 1) * width);
     unpackLowBits(bits - 1, packed, lowBits.subarray(row * dimension, (row + 1) * dimension));
   }
@@ -149,31 +154,49 @@ function distancesFrom({ rotation, bits }: RotatedModel, metric: Metric, query: 
   const signBytesOfRow = dimension / 8;
   const signWeight = 2 ** (bits - 1);
   const middle = (signWeight - 0.5) * total;
-  const fill = (centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void => {
+  function* inSteps(
+    centroid: TensorNumbers,
+    codes: Uint8Array,
+    distances: Float32Array,
+  ): Generator<void, void, void> {
     const rowCount = distances.length;
     const factors = new Float32Array(codes.buffer, codes.byteOffset, 2 * rowCount);
     const signs = codes.subarray(8 * rowCount, (8 + signBytesOfRow) * rowCount);
     const low = codes.subarray((8 + signBytesOfRow) * rowCount);
-    if (!codeSumsInKernel(table, signs, false, distances)) addUpSigns(table, signs, distances);
     const fromCentroid = centroidPart(metric, query, centroid);
-    for (let row = 0; row < rowCount; row++) {
-      let product = signWeight * distances[row] - middle;
-      if (bits > 1) {
-        const start = row * dimension;
-        for (let index = 0; index < dimension; index++) product += rotated[index] * low[start + index];
+    const stepRows = rowsPerStep(dimension);
+    for (let start = 0; start < rowCount; start += stepRows) {
+      const end = Math.min(rowCount, start + stepRows);
+      const sums = distances.subarray(start, end);
+      const someSigns = signs.subarray(start * signBytesOfRow, end * signBytesOfRow);
+      if (!codeSumsInKernel(table, someSigns, false, sums)) addUpSigns(table, someSigns, sums);
+      for (let row = start; row < end; row++) {
+        let product = signWeight * distances[row] - middle;
+        if (bits > 1) {
+          const first = row * dimension;
+          for (let index = 0; index < dimension; index++) product += rotated[index] * low[first + index];
+        }
+        distances[row] = factors[row] + fromCentroid + factors[rowCount + row] * product;
       }
-      distances[row] = factors[row] + fromCentroid + factors[rowCount + row] * product;
+      yield;
     }
+  }
+  const all = (centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void => {
+    for (const _ of inSteps(centroid, codes, distances));
   };
   return {
-    all: fill,
+    all,
+    inSteps,
     some(centroid, codes, rowCount) {
       const distances = new Float32Array(rowCount);
-      fill(centroid, codes, distances);
+      all(centroid, codes, distances);
       return oneByOne((row) => distances[row]);
     },
   };
 }
+
+/** Returns the number of rows of a step, which takes a few milliseconds. */
+const rowsPerStep = (dimension: number): number => Math.max(1, Math.floor(STEP_VALUES / dimension));
 
 /** Returns the part of the distance that all rows of a partition share. */
 function centroidPart(metric: Metric, query: Float64Array, centroid: TensorNumbers): number {

@@ -243,7 +243,8 @@ export class IvfIndex {
       if (sketched !== null) continue;
       const some = () => measure.some(centroid, bytes, rowCount);
       if (graphs === null || !(await this.#walkGraph(graphs, partition, vector, some(), words, search))) {
-        measure.all(centroid, bytes, distances);
+        if (measure.inSteps === undefined) measure.all(centroid, bytes, distances);
+        else for (const _ of measure.inSteps(centroid, bytes, distances)) await yieldToEventLoop();
         vector.offered += offerAll(words, distances, search, nearest);
       }
       await yieldToEventLoop();
@@ -271,7 +272,7 @@ export class IvfIndex {
     const span = { start: starts[partition], end: starts[partition + 1] };
     const joined = await this.#files.parts.get(this.#partKey(name, partition), async () => {
       const columns = await this.#columnsOf(span);
-      const value = fixedWidthColumn(join(columns, span.end - span.start), 1);
+      const value = fixedWidthColumn(await join(columns, span.end - span.start), 1);
       return { value, weight: value.values.length + 128 };
     });
     signal?.throwIfAborted();
