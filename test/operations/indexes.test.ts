@@ -107,7 +107,7 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   [{ column: "text", indexType: "FTS", customStopWords: ["a", 1] }, "InvalidInput", /customStopWords/],
   [{ column: "text", indexType: "FTS", minNgramLength: 5 }, "InvalidInput", /minNgramLength/],
   [{ column: "text", indexType: "inverted", baseTokenizer: "lindera/ipadic" }, "Unsupported", /lindera/],
-  ...["icu", "icu/split", "code", "jieba", "jieba/default"].map((name): (typeof REFUSED)[number] => [
+  ...["code", "jieba", "jieba/default"].map((name): (typeof REFUSED)[number] => [
     { column: "text", indexType: "FTS", baseTokenizer: name },
     "Unsupported",
     new RegExp(name),
