@@ -141,6 +141,14 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
+   * Returns the statistics without waiting. Null: no call has loaded the engine yet.
+   * @internal
+   */
+  get cachesNow(): CacheStatistics | null {
+    return this.#engine.current?.context.cacheStatistics() ?? null;
+  }
+
+  /**
    * Returns the paths of the directory: as configured, and with symbolic links resolved. A server must not
    * reveal them.
    * @internal

@@ -12,6 +12,7 @@ import { meteredDisk } from "./metrics/meteredDisk.js";
 import { isRecording } from "./metrics/recorder.js";
 import type { ConnectionOptions, ConnectNamespaceOptions, Session } from "./native.js";
 import { connectServer, type HeaderSource } from "./remote/server.js";
+import { countCaches } from "./sessionCaches.js";
 
 /** Settings of a namespace in a directory. */
 export interface DirNamespaceConfig {
@@ -62,7 +63,7 @@ export async function connect(
   if (/^db:/i.test(uri)) return new LocalConnection(serverDatabase(uri, settings, headerProvider));
   return new LocalConnection(
     new Database({
-      namespace: openDirectory(uri),
+      namespace: counted(openDirectory(uri), settings.session),
       uri,
       kind: "ListingDatabase",
       readConsistencyInterval: intervalOf(settings),
@@ -107,7 +108,7 @@ export async function connectNamespace(
     throw unknownNamespace("dir", "Missing required property 'root' for directory namespace");
   return new LocalConnection(
     new Database({
-      namespace: openDirectory(root),
+      namespace: counted(openDirectory(root), options.session),
       uri: root,
       kind: "LanceNamespaceDatabase",
       readConsistencyInterval: intervalOf(options),
@@ -178,6 +179,12 @@ function intervalOf({
   if (seconds === undefined || seconds === null) return undefined;
   if (typeof seconds === "number" && seconds >= 0) return seconds;
   throw failure(`Invalid input, readConsistencyInterval must be a number of at least 0, got ${seconds}`);
+}
+
+/** Lets a session count the caches of a namespace. */
+function counted(namespace: DirectoryNamespace, session: Session | null | undefined): DirectoryNamespace {
+  if (session != null) countCaches(session, namespace);
+  return namespace;
 }
 
 /** Returns the namespace of a directory. */

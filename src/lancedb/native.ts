@@ -3,6 +3,8 @@
  * the module has its name so that programs and tests that look for it find it.
  */
 
+import { cachesOf } from "./sessionCaches.js";
+
 /** Options of {@link connect}. */
 export interface ConnectionOptions {
   /**
@@ -118,7 +120,10 @@ export interface OAuthConfig {
   refreshBufferSecs?: number;
 }
 
-/** Bound and statistics of caches that connections share. */
+/**
+ * Statistics of the caches of connections. Each connection has caches of its own, with bounds of the engine:
+ * the sizes that a program gives are kept, but have no effect.
+ */
 export class Session {
   /** Maximum size of the cache of indexes, in bytes. */
   protected readonly indexCacheSizeBytes: bigint | null;
@@ -145,12 +150,12 @@ export class Session {
 
   /** Returns the bytes in the caches. */
   sizeBytes(): bigint {
-    return 0n;
+    return BigInt(Math.round(cachesOf(this).bytes));
   }
 
   /** Returns the approximate number of entries in the caches. */
   approxNumItems(): number {
-    return 0;
+    return cachesOf(this).entries;
   }
 }
 
