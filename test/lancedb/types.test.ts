@@ -28,7 +28,7 @@ const HIDDEN = [
 /** Differences that are meant, each with its reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {};
 
-it.skip.each([
+it.each([
   ["index"],
   ["embedding/index"],
   ["embedding/openai"],

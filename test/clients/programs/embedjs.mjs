@@ -17,7 +17,7 @@ await step("insert", () =>
 );
 await step("count", () => store.getVectorCount());
 await step("search", async () =>
-  (await store.similaritySearch(embedded("fox"), 2)).map(({ pageContent, score, metadata }) => [
+  (await store.similaritySearch(embedded("the fox jumps"), 1)).map(({ pageContent, score, metadata }) => [
     pageContent,
     score,
     metadata,

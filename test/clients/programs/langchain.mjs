@@ -20,7 +20,7 @@ const store = await LanceDB.fromTexts(texts, metadatas, embeddings, { uri });
 await step("search", async () => shown(await store.similaritySearch("fox", 1)));
 await step("add documents", async () => {
   await store.addDocuments([{ pageContent: "numbers of rows", metadata: { id: 4, topic: "work" } }]);
-  return shown(await store.similaritySearch("numbers rows", 2));
+  return shown(await store.similaritySearch("numbers of rows", 2));
 });
 await step("search with score", async () =>
   (await store.similaritySearchWithScore("dog", 2)).map(([{ pageContent, metadata }]) => [
@@ -28,22 +28,21 @@ await step("search with score", async () =>
     metadata._distance,
   ]),
 );
-await step("retriever", async () => shown(await store.asRetriever({ k: 1 }).invoke("tables")));
+await step("retriever", async () => shown(await store.asRetriever({ k: 1 }).invoke("tables of numbers")));
 
 const db = await connect(uri);
 await step("tables", () => db.tableNames());
 const table = await db.openTable("langchain");
-await step("filter", async () =>
-  (await table.query().nearestTo(embedded("tables")).where("topic = 'work'").limit(5).toArray()).map(
-    ({ id }) => id,
-  ),
-);
+await step("filter", async () => {
+  const found = await table.query().nearestTo(embedded("tables")).where("topic = 'work'").limit(5).toArray();
+  return found.map(({ id }) => id).sort();
+});
 await step("delete", async () => {
   await table.delete("id = 4");
   return table.countRows();
 });
 const opened = new LanceDB(embeddings, { table });
-await step("opened table", async () => shown(await opened.similaritySearch("numbers", 1)));
+await step("opened table", async () => shown(await opened.similaritySearch("tables of numbers", 1)));
 await step("overwrite", async () => {
   await LanceDB.fromTexts(["new"], [{ id: 9, topic: "x" }], embeddings, { uri });
   return (await db.openTable("langchain")).countRows();
