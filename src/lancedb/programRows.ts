@@ -16,7 +16,8 @@ export type Rows = Pick<QueryResult, "schema" | "toArrow"> & AsyncIterable<Recor
 
 /** Returns the rows with schema and batches of the program's copy. The memory is shared. */
 export function programRows(rows: Rows): Rows {
-  if (rows.schema instanceof Schema) return rows;
+  // Since release 21, `instanceof` is true for objects of other copies.
+  if (rows.schema.constructor === Schema) return rows;
   const schema = adoptSchema(rows.schema);
   const dictionaries: DictionaryCache = new WeakMap();
   const converted = (batch: RecordBatch) => programBatch(schema, batch, dictionaries);
