@@ -101,3 +101,13 @@ export const isMap = (value: unknown): value is Map_ => hasTypeId(value, 17);
 export const isDuration = (value: unknown): value is Utf8 => hasTypeId(value, 18);
 export const isLargeBinary = (value: unknown): value is LargeBinary => hasTypeId(value, 19);
 export const isLargeUtf8 = (value: unknown): value is Utf8 => hasTypeId(value, 20);
+
+/**
+ * True for an instance of a class of this copy of apache-arrow. Since release 21, `instanceof` is true for
+ * instances of other copies, too, which do not fit together with those of this one.
+ */
+export const isOfThisCopy = <Instance>(
+  value: unknown,
+  ofThisCopy: abstract new (...args: never[]) => Instance,
+): value is Instance =>
+  (value as { readonly constructor?: unknown } | null | undefined)?.constructor === ofThisCopy;

@@ -10,14 +10,14 @@ import { columnFromData, type DictionaryCache } from "../arrow/exchange/data.js"
 import { adoptSchema } from "../arrow/types/foreignTypes.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import type { QueryResult } from "../namespace/queries.js";
+import { isOfThisCopy } from "./like.js";
 
 /** Rows of a query. Each read runs the query again. */
 export type Rows = Pick<QueryResult, "schema" | "toArrow"> & AsyncIterable<RecordBatch>;
 
 /** Returns the rows with schema and batches of the program's copy. The memory is shared. */
 export function programRows(rows: Rows): Rows {
-  // Since release 21, `instanceof` is true for objects of other copies.
-  if (rows.schema.constructor === Schema) return rows;
+  if (isOfThisCopy(rows.schema, Schema)) return rows;
   const schema = adoptSchema(rows.schema);
   const dictionaries: DictionaryCache = new WeakMap();
   const converted = (batch: RecordBatch) => programBatch(schema, batch, dictionaries);

@@ -15,7 +15,7 @@ import {
 } from "apache-arrow";
 import { alignedBytes } from "../bytes/aligned.js";
 import { bytesOf } from "../bytes/view.js";
-import type { DataLike, RecordBatchLike, TableLike } from "./like.js";
+import { type DataLike, isOfThisCopy, type RecordBatchLike, type TableLike } from "./like.js";
 import { sanitizeSchema, sanitizeType, TypeCache } from "./sanitizeTypes.js";
 
 /** Converts the batches of one table. Dictionaries that batches share stay shared. */
@@ -35,7 +35,7 @@ export class BatchAdopter {
 
   /** Returns a batch as one of this copy. */
   batch(batchLike: RecordBatchLike): RecordBatch {
-    if (batchLike instanceof RecordBatch) return batchLike;
+    if (isOfThisCopy(batchLike, RecordBatch)) return batchLike;
     if (typeof batchLike !== "object" || batchLike === null) {
       throw new Error("Expected a RecordBatch but object was null/undefined");
     }
@@ -101,7 +101,7 @@ interface TypedArrayClass {
 
 /** Returns a table as one of this copy of apache-arrow. */
 export function sanitizeTable(tableLike: TableLike): Table {
-  if (tableLike instanceof Table) return tableLike;
+  if (isOfThisCopy(tableLike, Table)) return tableLike;
   if (typeof tableLike !== "object" || tableLike === null) {
     throw new Error("Expected a Table but object was null/undefined");
   }

@@ -5,7 +5,7 @@
 
 import type { DataType, Field, Schema } from "apache-arrow";
 import * as arrow from "apache-arrow";
-import type { SchemaLike } from "./like.js";
+import { isOfThisCopy, type SchemaLike } from "./like.js";
 
 type Members = Readonly<Record<string, unknown>>;
 type Union = arrow.DenseUnion | arrow.SparseUnion;
@@ -305,7 +305,7 @@ export function sanitizeType(typeLike: unknown, types = new TypeCache()): DataTy
 
 /** Returns a field as one of this copy of apache-arrow. */
 export function sanitizeField(fieldLike: unknown, types = new TypeCache()): Field {
-  if (fieldLike instanceof arrow.Field) return fieldLike;
+  if (isOfThisCopy(fieldLike, arrow.Field)) return fieldLike;
   if (typeof fieldLike !== "object" || fieldLike === null) {
     throw new Error("Expected a Field but object was null/undefined");
   }
@@ -336,7 +336,7 @@ export function sanitizeSchema(schemaLike: SchemaLike, types = new TypeCache()):
   if (typeof schemaLike !== "object" || schemaLike === null) {
     throw new Error("Expected a Schema but object was null/undefined");
   }
-  if (schemaLike instanceof arrow.Schema) {
+  if (isOfThisCopy(schemaLike, arrow.Schema)) {
     sanitizeMetadata(schemaLike.metadata);
     return schemaLike;
   }

@@ -18,13 +18,14 @@ await empty.add([{ v: [1, 2] }]);
 const [row] = await empty.query().toArray();
 const rows = await table.query().where("id > 1").toArrow();
 console.log([
-  rows instanceof arrow.Table,
-  rows.schema instanceof arrow.Schema,
-  rows.getChild("x") instanceof arrow.Vector,
-  (await table.schema()).fields[0].type instanceof arrow.Int32,
-  row.v instanceof arrow.Vector,
+  // Since release 21, "instanceof" is true for objects of other copies.
+  rows.constructor === arrow.Table,
+  rows.schema.constructor === arrow.Schema,
+  rows.getChild("x").constructor === arrow.Vector,
+  (await table.schema()).fields[0].type.constructor.name === "Int32",
+  row.v.constructor === arrow.Vector,
   row.v.toArray() instanceof Float32Array,
-  lancedb.makeArrowTable([{ a: 1 }]) instanceof arrow.Table,
+  lancedb.makeArrowTable([{ a: 1 }]).constructor === arrow.Table,
 ].join(" "), arrow.tableToIPC(rows).length > 0, rows.numRows);
 `;
 

@@ -25,8 +25,40 @@ const HIDDEN = [
   "NativeVectorQuery",
 ];
 
+const NOT_MADE_BY_PROGRAMS =
+  "its constructor takes what the drop-in's own modules make, as LanceDB's takes native objects";
+
 /** Differences that are meant, each with its reason. */
-const EXCEPTIONS: Readonly<Record<string, string>> = {};
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  "new AutoQuery": NOT_MADE_BY_PROGRAMS,
+  "new BlobFile": NOT_MADE_BY_PROGRAMS,
+  "BlobFile.fromNative": "there is no native file",
+  "new BranchContents": NOT_MADE_BY_PROGRAMS,
+  "new Branches": NOT_MADE_BY_PROGRAMS,
+  "new MergeInsertBuilder(2)": NOT_MADE_BY_PROGRAMS,
+  "new QueryBase": NOT_MADE_BY_PROGRAMS,
+  "new TagContents": NOT_MADE_BY_PROGRAMS,
+  "new Tags": NOT_MADE_BY_PROGRAMS,
+  "new TakeQuery": NOT_MADE_BY_PROGRAMS,
+  "new VectorQuery": NOT_MADE_BY_PROGRAMS,
+  "new rerankers.RRFReranker(1)": NOT_MADE_BY_PROGRAMS,
+};
+
+/** Names of the client of servers, which is not a part yet. */
+const LATER: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    "connect#1(4)",
+    "HeaderProvider",
+    "instrumentLanceDbMetrics",
+    "NativeJsHeaderProvider",
+    "OAuthConfig",
+    "OAuthConfig.flow",
+    "OAuthFlowType",
+    "OAuthHeaderProvider",
+    "StaticHeaderProvider",
+    "TokenResponse",
+  ].map((name) => [name, "later"]),
+);
 
 it.each([
   ["index"],
@@ -41,5 +73,5 @@ it.each([
     hidden: HIDDEN,
   });
   const named = (difference: string) => difference.slice(0, difference.indexOf(": "));
-  expect(differences.filter((difference) => EXCEPTIONS[named(difference)] === undefined)).toEqual([]);
+  expect(differences.filter((difference) => !(named(difference) in { ...EXCEPTIONS, ...LATER }))).toEqual([]);
 });

@@ -19,8 +19,8 @@ const metadatas = [
 const store = await LanceDB.fromTexts(texts, metadatas, embeddings, { uri });
 await step("search", async () => shown(await store.similaritySearch("fox", 1)));
 await step("add documents", async () => {
-  await store.addDocuments([{ pageContent: "numbers of rows", metadata: { id: 4, topic: "work" } }]);
-  return shown(await store.similaritySearch("numbers of rows", 2));
+  await store.addDocuments([{ pageContent: "striped zebras run", metadata: { id: 4, topic: "work" } }]);
+  return shown(await store.similaritySearch("striped zebras run", 1));
 });
 await step("search with score", async () =>
   (await store.similaritySearchWithScore("dog", 2)).map(([{ pageContent, metadata }]) => [
