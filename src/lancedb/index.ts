@@ -9,6 +9,6 @@ import * as names from "./names.js";
 
 export * from "./names.js";
 
-/** Every export by name: programs that were written for CommonJS import one object, and may replace its members. */
+/** Every export by name. Programs written for CommonJS import one object, and may replace its members. */
 const lancedb: typeof names = { ...names };
 export default lancedb;

@@ -32,7 +32,7 @@ export type {
 } from "./connection.js";
 export { Connection } from "./connection.js";
 export * as embedding from "./embedding/index.js";
-export * from "./header.js";
+export { HeaderProvider, OAuthHeaderProvider, StaticHeaderProvider, type TokenResponse } from "./header.js";
 export type {
   BaseTokenizer,
   FtsOptions,
@@ -75,20 +75,20 @@ export type {
   RefreshMaterializedViewResult,
   RemovalStats,
   RetryConfig,
-  ShuffleOptions,
-  SplitCalculatedOptions,
-  SplitHashOptions,
-  SplitRandomOptions,
-  SplitSequentialOptions,
   TableStatistics,
   TimeoutConfig,
   TlsConfig,
   UpdateFieldMetadataResult,
   UpdateResult,
 } from "./native.js";
-export { BranchContents, Session, TagContents } from "./native.js";
-export * from "./oauth.js";
-export * from "./otel.js";
+export {
+  BranchContents,
+  JsHeaderProvider as NativeJsHeaderProvider,
+  Session,
+  TagContents,
+} from "./native.js";
+export { type OAuthConfig, OAuthFlowType } from "./oauth.js";
+export { instrumentLanceDbMetrics } from "./otel.js";
 export { PermutationBuilder, permutationBuilder } from "./permutation.js";
 export type {
   AnalyzePlanDistributedMetrics,
@@ -117,6 +117,13 @@ export {
 export * as rerankers from "./rerankers/index.js";
 export type { ScannableOptions } from "./scannable.js";
 export { Scannable } from "./scannable.js";
+export type {
+  ShuffleOptions,
+  SplitCalculatedOptions,
+  SplitHashOptions,
+  SplitRandomOptions,
+  SplitSequentialOptions,
+} from "./splitOptions.js";
 export type {
   AddDataOptions,
   BranchColumnChange,

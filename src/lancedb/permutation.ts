@@ -4,17 +4,17 @@ import type { Table } from "./abstractTable.js";
 import { connect } from "./connect.js";
 import type { Connection } from "./connection.js";
 import { failure } from "./failures.js";
+import { type PermutationPlan, permutedRows } from "./permutations/assignment.js";
+import { requireOneSize, type SizeOptions } from "./permutations/splits.js";
+import { readerOf } from "./queriedTable.js";
+import { textOf } from "./queries/numbers.js";
 import type {
   ShuffleOptions,
   SplitCalculatedOptions,
   SplitHashOptions,
   SplitRandomOptions,
   SplitSequentialOptions,
-} from "./native.js";
-import { type PermutationPlan, permutedRows } from "./permutations/assignment.js";
-import { requireOneSize, type SizeOptions } from "./permutations/splits.js";
-import { readerOf } from "./queriedTable.js";
-import { textOf } from "./queries/numbers.js";
+} from "./splitOptions.js";
 import type { TableReader } from "./tableReader.js";
 
 /** Name of a permutation that is not kept. */

@@ -8,8 +8,8 @@ import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
 import { Pace, runAsync, type Steps } from "../../async/eventLoop.js";
 import { conditionOf } from "../conditions.js";
 import { failure } from "../failures.js";
-import type { ShuffleOptions, SplitHashOptions } from "../native.js";
 import { columnRows } from "../rowBatches.js";
+import type { ShuffleOptions, SplitHashOptions } from "../splitOptions.js";
 import type { TableReader } from "../tableReader.js";
 import {
   type DrawOptions,
