@@ -551,6 +551,19 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("configureCleanup", request);
   }
   /**
+   * Stores settings of LanceDB's log-structured writes in the table, or removes them.
+   *
+   *     const spec = { specType: "bucket", column: "id", numBuckets: 4 } as const;
+   *     await ns.configureLsmWrites({ id: ["trees"], spec });
+   * @throws InvalidInputError for settings out of range, and if the table has settings already, or none to
+   *   remove; UnsupportedError while logs hold rows
+   */
+  configureLsmWrites(
+    request: upkeepOf.ConfigureLsmWritesRequest,
+  ): Promise<upkeepOf.ConfigureLsmWritesResponse> {
+    return this.#run("configureLsmWrites", request);
+  }
+  /**
    * Stores in the table when the option `upkeep` begins its work on it. Replaces the thresholds that the
    * table has; those without a value, or with null, get their defaults. `describeTable` tells them.
    *

@@ -847,6 +847,20 @@ export class TableHandle<Row extends object = AnyRow> {
   }
 
   /**
+   * Stores settings of LanceDB's log-structured writes in the table; null removes them.
+   *
+   *     await table.configureLsmWrites({ specType: "unsharded" });
+   *     const { lsmWriteSpec } = await table.describe();
+   */
+  async configureLsmWrites(
+    spec: upkeep.LsmWriteSpec | null,
+    options?: Omit<OptionsOf<upkeep.ConfigureLsmWritesRequest>, "spec">,
+  ): Promise<upkeep.ConfigureLsmWritesResponse> {
+    const checked = checkedOptions("configureLsmWrites", options, "configureLsmWrites", ["spec"]);
+    return this.#namespace.configureLsmWrites({ ...checked, ...this.#write(), spec });
+  }
+
+  /**
    * Stores in the table when the option `upkeep` of a namespace begins its work. Replaces all thresholds;
    * those without a value get their defaults. `describe()` tells them.
    *

@@ -204,7 +204,7 @@ export const OPERATIONS = {
     values(
       "branch maxBatchBytes maxRows memory onProgress on whenMatchedUpdateAll",
       "whenMatchedUpdateAllFilt whenNotMatchedInsertAll whenNotMatchedBySourceDelete",
-      "whenNotMatchedBySourceDeleteFilt params timeout useIndex message",
+      "whenNotMatchedBySourceDeleteFilt params timeout useIndex useLsm message",
     ),
     { takesRows: true },
   ),
@@ -259,6 +259,12 @@ export const OPERATIONS = {
   configureCleanup: upkeepOf<upkeep.ConfigureCleanupRequest, upkeep.ConfigureCleanupResponse>()(
     values("branch olderThanMs retainVersions interval"),
   ),
+  configureLsmWrites: upkeepOf<upkeep.ConfigureLsmWritesRequest, upkeep.ConfigureLsmWritesResponse>()({
+    ...values("branch message"),
+    spec: one<upkeep.LsmWriteSpec>(
+      values("specType column numBuckets maintainedIndexes writerConfigDefaults"),
+    ),
+  }),
   configureUpkeep: upkeepOf<upkeep.ConfigureUpkeepRequest, upkeep.ConfigureUpkeepResponse>()(
     values("smallFragments deletedPercent unindexedRows versions"),
   ),

@@ -63,6 +63,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "io/localFiles": "files/targets",
   "io/lock/": "io/lock/lock",
   "jobs/": "jobs/jobs jobs/processes",
+  "lancedb/": "lancedb/histories lancedb/otherWriters",
   "lancedb/blobField": "lancedb/util",
   "lancedb/dataTypeJson": "lancedb/arrow",
   "lancedb/embed": "lancedb/arrow",

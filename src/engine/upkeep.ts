@@ -8,6 +8,7 @@ export { alterTableBackfillColumns } from "../operations/schema/alterTableBackfi
 export { runBackfillTask } from "../operations/schema/runBackfillTask.js";
 export { cleanupTable } from "../operations/table/cleanupTable.js";
 export { configureCleanup } from "../operations/table/configureCleanup.js";
+export { configureLsmWrites } from "../operations/table/configureLsmWrites.js";
 export { configureUpkeep } from "../operations/table/configureUpkeep.js";
 export { optimizeTable } from "../operations/table/optimizeTable.js";
 export { alterTransaction } from "../operations/transaction/alterTransaction.js";

@@ -9,7 +9,9 @@ import {
   int32,
   type MessageOf,
   message,
+  repeatedInt32,
   repeatedMessage,
+  repeatedString,
   string,
   stringMapField,
   submessage,
@@ -73,3 +75,25 @@ export const InvertedIndexDetails = message("InvertedIndexDetails", {
   blockSize: explicitUint32(12),
 });
 export type InvertedIndexDetails = MessageOf<typeof InvertedIndexDetails>;
+
+/** A rule that computes the shard of a row from columns. */
+const ShardingField = message("ShardingField", {
+  name: string(1),
+  sourceFieldIds: repeatedInt32(2),
+  /** `bucket`, `identity` or `unsharded`. */
+  transform: string(3),
+  /** Arrow type of the result, such as `int32`. */
+  resultType: string(5),
+  parameters: stringMapField(6),
+});
+
+/** Details of `__lance_mem_wal`: how writers of LanceDB divide rows among logs. It has no files. */
+export const MemWalIndexDetails = message("MemWalIndexDetails", {
+  numShards: uint32(2),
+  shardingSpecs: repeatedMessage(
+    7,
+    message("ShardingSpec", { specId: uint32(1), fields: repeatedMessage(2, ShardingField) }),
+  ),
+  maintainedIndexes: repeatedString(8),
+  writerConfigDefaults: stringMapField(11),
+});

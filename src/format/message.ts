@@ -262,6 +262,7 @@ export const explicitBytes = present(SCALARS.BYTES);
 export const repeatedUint32 = packed(SCALARS.UINT32);
 export const repeatedInt32 = packed(SCALARS.INT32);
 export const repeatedUint64 = packed(SCALARS.UINT64);
+export const repeatedString = packed(SCALARS.STRING);
 
 // ---------------------------------------------------------------------------------------------- messages
 

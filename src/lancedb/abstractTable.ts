@@ -121,13 +121,13 @@ export abstract class Table {
   abstract dropColumns(columnNames: string[]): Promise<native.DropColumnsResult>;
   /** Records which column identifies a row. Nothing enforces it. */
   abstract setUnenforcedPrimaryKey(columns: string | string[]): Promise<void>;
-  /** Refused: this release has no log-structured writes. */
+  /** Stores settings of log-structured writes. This release writes no logs. */
   abstract setLsmWriteSpec(spec: types.LsmWriteSpec): Promise<void>;
-  /** Fails: no table has log-structured writes. */
+  /** Removes the settings of log-structured writes. */
   abstract unsetLsmWriteSpec(): Promise<void>;
-  /** Returns undefined: no table has log-structured writes. */
+  /** Returns the settings of log-structured writes; undefined if there are none. */
   abstract getLsmWriteSpec(): Promise<types.LsmWriteSpec | undefined>;
-  /** Does nothing: no table has log-structured writes. */
+  /** Does nothing: this release writes no logs. */
   abstract closeLsmWriters(): Promise<void>;
   /** Refused, as LanceDB does for local tables. */
   abstract flushLsm(): Promise<void>;

@@ -4,7 +4,7 @@ import { connectRest } from "../client/restNamespace.js";
 import { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { memoryDisk } from "../disks/memoryDisk.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
-import { homeDirectory } from "../platform/native.js";
+import { expandedPath, schemeOf } from "./addresses.js";
 import { type Connection, cleanseStorageOptions, LocalConnection } from "./connection.js";
 import { Database } from "./database.js";
 import { failure, notSupported, translated } from "./failures.js";
@@ -189,7 +189,7 @@ function counted(namespace: DirectoryNamespace, session: Session | null | undefi
 
 /** Returns the namespace of a directory. */
 function openDirectory(uri: string): DirectoryNamespace {
-  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(uri)?.[1]?.toLowerCase();
+  const scheme = schemeOf(uri);
   if (scheme === "memory") return new DirectoryNamespace({ root: "/", disk: memoryDisk() });
   if (scheme !== undefined && scheme !== "file") {
     throw notSupported(
@@ -198,7 +198,7 @@ function openDirectory(uri: string): DirectoryNamespace {
   }
   try {
     return new DirectoryNamespace({
-      root: scheme === "file" ? new URL(uri) : expanded(uri),
+      root: scheme === "file" ? new URL(uri) : expandedPath(uri),
       durability: "none",
       // Counting costs time, so only programs that asked for metrics pay for it.
       ...(isRecording() && { disk: meteredDisk(new NodeDisk({ durability: "none" })) }),
@@ -206,10 +206,4 @@ function openDirectory(uri: string): DirectoryNamespace {
   } catch (error) {
     throw translated(error);
   }
-}
-
-/** Returns a path with the home directory in place of a leading `~`. */
-function expanded(path: string): string {
-  const home = /^~([\\/]|$)/.test(path) ? homeDirectory() : null;
-  return home === null ? path : home + path.slice(1);
 }

@@ -4,23 +4,26 @@ import { Table as ArrowTable } from "apache-arrow";
 import { NamespaceError } from "../errors.js";
 import type { Properties } from "../namespace/request.js";
 import type { CreateTableResponse, ListTablesRequest, ListTablesResponse } from "../namespace/tables.js";
+import { Connection, type NewTable, type Rows } from "./abstractConnection.js";
 import type { Table } from "./abstractTable.js";
+import { locationOf } from "./addresses.js";
 import type * as types from "./connectionTypes.js";
 import type { Database } from "./database.js";
 import { jobOf } from "./databaseJob.js";
 import { type EngineRows, rowsToCreate, schemaToCreate } from "./engineRows.js";
 import { failure, notSupported, translated } from "./failures.js";
 import { Job, jobInfoOf } from "./job.js";
-import type { Data, SchemaLike, TableLike } from "./like.js";
+import type { SchemaLike } from "./like.js";
 import { MaterializedView } from "./materialized_view.js";
 import type * as native from "./native.js";
 import { isMissingPath } from "./remote/serverErrors.js";
 import { isSameSchema } from "./sameSchema.js";
 import { sanitizeSchema } from "./sanitize.js";
 import { LocalTable, openLocalTable } from "./table.js";
-import { TableState } from "./tableState.js";
+import { type Opened, TableState } from "./tableState.js";
 import { createView, viewNames } from "./views.js";
 
+export { Connection } from "./abstractConnection.js";
 export type * from "./connectionTypes.js";
 export type {
   CreateNamespaceResponse,
@@ -29,116 +32,6 @@ export type {
   ListNamespacesResponse,
   ListTablesResponse,
 } from "./native.js";
-
-type Rows = Record<string, unknown>[] | TableLike;
-type NewTable = { name: string; data: Data } & Partial<types.CreateTableOptions>;
-
-/**
- * A connection to a database. Tables that it opened keep working after it is closed.
- */
-export abstract class Connection {
-  /** Returns true until the connection is closed. */
-  abstract isOpen(): boolean;
-  /** Closes the connection. Later calls fail. Closing twice is allowed. */
-  abstract close(): void;
-  /** Returns a short text about the connection. */
-  abstract display(): string;
-  /** Lists the names of the tables of the root. `listTables` replaces it. */
-  abstract tableNames(options?: Partial<types.TableNamesOptions>): Promise<string[]>;
-  /** Lists the names of the tables of a namespace. `listTables` replaces it. */
-  abstract tableNames(
-    namespacePath?: string[],
-    options?: Partial<types.TableNamesOptions>,
-  ): Promise<string[]>;
-  /** Lists the names of the tables of the root, page by page. */
-  abstract listTables(options?: Partial<types.ListTablesOptions>): Promise<native.ListTablesResponse>;
-  /** Lists the names of the tables of a namespace, page by page. */
-  abstract listTables(
-    namespacePath?: string[],
-    options?: Partial<types.ListTablesOptions>,
-  ): Promise<native.ListTablesResponse>;
-  /** Defines a materialized view of a table. */
-  abstract createMaterializedView(
-    name: string,
-    source: string,
-    options?: types.MaterializedViewOptions,
-  ): Promise<MaterializedView>;
-  /** Opens a materialized view. */
-  abstract openMaterializedView(name: string): Promise<MaterializedView>;
-  /** Lists the names of the materialized views. */
-  abstract listMaterializedViews(): Promise<string[]>;
-  /** Opens a table. */
-  abstract openTable(
-    name: string,
-    namespacePath?: string[],
-    options?: Partial<types.OpenTableOptions>,
-  ): Promise<Table>;
-  /** Creates a table from rows. */
-  abstract createTable(options: NewTable, namespacePath?: string[]): Promise<Table>;
-  /** Creates a table from rows. */
-  abstract createTable(name: string, data: Rows, options?: Partial<types.CreateTableOptions>): Promise<Table>;
-  /** Creates a table from rows in a namespace. */
-  abstract createTable(
-    name: string,
-    data: Rows,
-    namespacePath?: string[],
-    options?: Partial<types.CreateTableOptions>,
-  ): Promise<Table>;
-  /** Creates a table without rows. */
-  abstract createEmptyTable(
-    name: string,
-    schema: SchemaLike,
-    options?: Partial<types.CreateTableOptions>,
-  ): Promise<Table>;
-  /** Creates a table without rows in a namespace. */
-  abstract createEmptyTable(
-    name: string,
-    schema: SchemaLike,
-    namespacePath?: string[],
-    options?: Partial<types.CreateTableOptions>,
-  ): Promise<Table>;
-  /** Drops a table. */
-  abstract dropTable(name: string, namespacePath?: string[]): Promise<void>;
-  /** Drops a table. The job has ended when this returns. */
-  abstract dropTableAsync(name: string, namespacePath?: string[]): Promise<Job>;
-  /** Drops all tables of a namespace. Default: the root. */
-  abstract dropAllTables(namespacePath?: string[]): Promise<void>;
-  /** Returns the properties of a namespace. */
-  abstract describeNamespace(namespacePath: string[]): Promise<native.DescribeNamespaceResponse>;
-  /** Lists the names of a namespace's children, page by page. */
-  abstract listNamespaces(
-    namespacePath?: string[],
-    options?: Partial<types.ListNamespacesOptions>,
-  ): Promise<native.ListNamespacesResponse>;
-  /** Creates a namespace. */
-  abstract createNamespace(
-    namespacePath: string[],
-    options?: Partial<types.CreateNamespaceOptions>,
-  ): Promise<native.CreateNamespaceResponse>;
-  /** Drops a namespace. */
-  abstract dropNamespace(
-    namespacePath: string[],
-    options?: Partial<types.DropNamespaceOptions>,
-  ): Promise<native.DropNamespaceResponse>;
-  /** Creates a table that shares the files of another. */
-  abstract cloneTable(
-    targetTableName: string,
-    sourceUri: string,
-    options?: types.CloneTableOptions,
-  ): Promise<Table>;
-  /** Renames a table on a server. Refused for local databases, as by LanceDB. */
-  abstract renameTable(
-    currentName: string,
-    newName: string,
-    options?: types.RenameTableOptions,
-  ): Promise<void>;
-  /** Opens a job of a server. Refused for local databases, as by LanceDB. */
-  abstract openJob(jobId: string): Promise<Job>;
-  /** Lists the jobs of a server. Refused for local databases, as by LanceDB. */
-  abstract listJobs(): Promise<native.JobInfo[]>;
-  /** Ends a job of a server. Refused for local databases, as by LanceDB. */
-  abstract cancelJob(jobId: string): Promise<boolean>;
-}
 
 /** A connection to a database that Tiltyard reads and writes. */
 export class LocalConnection extends Connection {
@@ -331,13 +224,21 @@ export class LocalConnection extends Connection {
   }
 
   async cloneTable(
-    _targetTableName: string,
-    _sourceUri: string,
+    targetTableName: string,
+    sourceUri: string,
     options?: types.CloneTableOptions,
   ): Promise<Table> {
-    this.#requireOpen();
-    if (options?.isShallow === false) throw failure("Deep clone is not yet implemented");
-    throw notSupported("shallow clones are not there: cloneTable");
+    const database = this.#database;
+    const { targetNamespacePath = [], sourceVersion, sourceTag, isShallow = true } = options ?? {};
+    if (!isShallow) throw failure("Deep clone is not yet implemented");
+    const id = [...targetNamespacePath, targetTableName];
+    const from = sourceId(database, sourceUri);
+    const cloned = await database.call(
+      (namespace) =>
+        namespace.cloneTable({ id, from, version: sourceVersion ?? undefined, tag: sourceTag ?? undefined }),
+      from[0],
+    );
+    return new LocalTable(new TableState(database, openedOf(database, id, cloned)));
   }
 
   async renameTable(currentName: string, newName: string, options?: types.RenameTableOptions): Promise<void> {
@@ -429,16 +330,20 @@ export class LocalConnection extends Connection {
     const storageOptions = { ...database.storageOptions, ...newTableOptions(options) };
     try {
       const created = await database.namespace.createTable({ id, mode, storageOptions }, rows);
-      const state = new TableState(database, openedOf(database, id, created));
-      // Adding rows and embedding texts need it. LanceDB's handles know it from the start, too.
-      await state.schema();
-      return new LocalTable(state);
+      return await tableOf(database, openedOf(database, id, created));
     } catch (error) {
       const exists = error instanceof NamespaceError && error.type === "TableAlreadyExists";
       if (!exists || !existOk) throw translated(error, name);
       return openEqualTable(database, id, rows);
     }
   }
+}
+
+/** Returns a handle on a new table. A local one knows its columns at once: most programs add rows next. */
+async function tableOf(database: Database, opened: Opened): Promise<Table> {
+  const state = new TableState(database, opened);
+  if (database.kind !== "RemoteDatabase") await state.schema();
+  return new LocalTable(state);
 }
 
 /** Opens a table that exists already. @throws Error if the rows have other columns */
@@ -476,7 +381,22 @@ function newTableOptions({
   };
 }
 
-const openedOf = (database: Database, id: readonly string[], created: CreateTableResponse) => ({
+/** Returns the id of a table of the root by its address. @throws Error for a table elsewhere */
+function sourceId(database: Database, sourceUri: string): readonly [string] {
+  const location = locationOf(sourceUri);
+  const root = locationOf(database.uri);
+  const name = location.startsWith(root)
+    ? /^[\\/]([^\\/]+)\.lance$/.exec(location.slice(root.length))?.[1]
+    : undefined;
+  if (name !== undefined) return [name];
+  throw notSupported(`cloneTable takes tables of the root of the same database, not ${sourceUri}`);
+}
+
+const openedOf = (
+  database: Database,
+  id: readonly string[],
+  created: Pick<CreateTableResponse, "version" | "location">,
+) => ({
   id,
   version: created.version,
   uri: id.length === 1 ? database.tableUri(id[0] as string) : `file://${created.location}`,

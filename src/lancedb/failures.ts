@@ -30,6 +30,20 @@ type Sentence = readonly [pattern: RegExp, sentence: (...groups: string[]) => st
 /** Sentences for failures that share a class with others. The engine's text stays in the cause. */
 const SENTENCES: readonly Sentence[] = [
   [
+    /^spec: no LSM write spec is set/,
+    () => "Invalid input, unset_lsm_write_spec: no LSM write spec is set on this table",
+  ],
+  [
+    /^spec: an LSM write spec is already set/,
+    () =>
+      "Invalid input, set_lsm_write_spec: an LSM write spec is already set on this table; mutation is not supported",
+  ],
+  [
+    /the table has an LSM write spec, so its rows are written to the MemWAL/,
+    () =>
+      "LanceDBError: not supported: the table has an LSM write spec, and log-structured writes (MemWAL) are not there; call useLsm(false) to merge into the table, or unsetLsmWriteSpec",
+  ],
+  [
     /has no full-text index on column (\S+)$/,
     (column) => `Invalid input, Column '${column}' does not have a full text search index`,
   ],

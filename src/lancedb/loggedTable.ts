@@ -1,6 +1,6 @@
 /**
- * Log-structured writes (MemWAL) of tables. This release does not write to logs: it refuses them, and answers
- * as LanceDB does for a table without them.
+ * Log-structured writes (MemWAL) of tables. This release stores their settings and writes no logs: a merge
+ * goes into the table itself, in the form that logs allow.
  */
 
 import { failure, notSupported } from "./failures.js";
@@ -12,23 +12,46 @@ import type { LsmWriteSpec } from "./tableTypes.js";
 export abstract class LoggedTable extends QueriedTable {
   async setLsmWriteSpec(spec: LsmWriteSpec): Promise<void> {
     this.inner.requireOpen();
-    const { specType } = spec;
+    const { specType, column, numBuckets, maintainedIndexes, writerConfigDefaults } = spec;
     if (!["bucket", "identity", "unsharded"].includes(specType)) {
       throw failure(
         `LsmWriteSpec \`specType\` must be 'bucket', 'identity', or 'unsharded', got '${specType}'`,
       );
     }
-    throw notSupported("log-structured writes (MemWAL) are not there: setLsmWriteSpec");
+    if (specType !== "unsharded" && column == null)
+      throw failure(`LsmWriteSpec ${specType} requires \`column\``);
+    if (specType === "bucket" && numBuckets == null)
+      throw failure("LsmWriteSpec bucket requires `numBuckets`");
+    await this.inner.change((namespace, table) =>
+      namespace.configureLsmWrites({
+        ...table,
+        spec: {
+          specType,
+          column: column ?? undefined,
+          numBuckets: numBuckets ?? undefined,
+          maintainedIndexes: maintainedIndexes ?? undefined,
+          writerConfigDefaults: writerConfigDefaults ?? undefined,
+        },
+      }),
+    );
   }
 
   async unsetLsmWriteSpec(): Promise<void> {
-    this.inner.requireOpen();
-    throw failure("Invalid input, unset_lsm_write_spec: no LSM write spec is set on this table");
+    await this.inner.change((namespace, table) => namespace.configureLsmWrites({ ...table, spec: null }));
   }
 
   async getLsmWriteSpec(): Promise<LsmWriteSpec | undefined> {
-    this.inner.requireOpen();
-    return undefined;
+    const { lsmWriteSpec: spec } = await this.inner.read((namespace, shown) =>
+      namespace.describeTable(shown),
+    );
+    if (spec === undefined) return undefined;
+    return {
+      specType: spec.specType,
+      ...(spec.column !== undefined && { column: spec.column }),
+      ...(spec.numBuckets !== undefined && { numBuckets: spec.numBuckets }),
+      maintainedIndexes: [...(spec.maintainedIndexes ?? [])],
+      writerConfigDefaults: { ...spec.writerConfigDefaults },
+    };
   }
 
   async closeLsmWriters(): Promise<void> {

@@ -72,9 +72,9 @@ export class MergeInsertBuilder {
    * @throws Error for `true`
    */
   useLsm(enable: boolean): MergeInsertBuilder {
-    if (!enable) return this.#with({});
+    if (!enable) return this.#with({ useLsm: false });
     return new MergeInsertBuilder(() => {
-      throw failure("Invalid input, mergeInsert with useLsm(true): no LSM write spec is set on this table");
+      throw failure("Invalid input, use_lsm(true): this release writes no logs (MemWAL)");
     }, this.#clauses);
   }
 

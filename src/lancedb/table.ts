@@ -404,7 +404,7 @@ export class LocalTable extends LoggedTable {
 
   /** Renames all manifests so that their names sort the latest version first. */
   async migrateManifestPathsV2(): Promise<void> {
-    if (!(await this.usesV2ManifestPaths())) throw notSupported("migrateManifestPathsV2");
+    await this.inner.ask((namespace, table) => namespace.migrateManifestNames(table));
   }
 
   /** Returns rows as the columns of this table need them, with the vectors of its embedding functions. */

@@ -50,6 +50,7 @@ export const indexRequest = (
     ...table,
     column,
     ...requestOfIndex(options?.config),
+    ...(options?.train === false && { train: false }),
     name: options?.name ?? undefined,
     replace: options?.replace ?? true,
   }) as CreateTableIndexRequest;

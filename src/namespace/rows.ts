@@ -144,6 +144,11 @@ export interface MergeInsertIntoTableRequest extends BranchRequest, WithProgress
   readonly params?: FilterParameters | undefined;
   /** Maximum duration, such as `30s`. A longer merge fails and changes nothing. Default: no limit. */
   readonly timeout?: string | undefined;
+  /**
+   * False: merges into the table itself, even if it has an LSM write spec, as long as its logs hold no rows.
+   * Default: a table with such a spec is refused.
+   */
+  readonly useLsm?: false | undefined;
   /** False: compares the keys of all rows, even where an index would find the keys sooner. Default: true. */
   readonly useIndex?: boolean | undefined;
 }

@@ -15,7 +15,7 @@ import type {
 } from "./members.js";
 import type { AnyCase, ObjectId, Properties, RequestBase, TableRequest } from "./request.js";
 import type { ForeignArrow } from "./rows.js";
-import type { CleanupRule, UpkeepThresholds, WithProgress } from "./upkeep.js";
+import type { CleanupRule, LsmWriteSpec, UpkeepThresholds, WithProgress } from "./upkeep.js";
 
 /** Members of an answer about a table with a directory. */
 interface DirectoryAnswer extends ChangeAnswer {
@@ -157,6 +157,8 @@ export interface DescribeTableResponse {
   readonly cleanup?: CleanupRule;
   /** The table's own thresholds of `configureUpkeep`. Absent if all have their defaults. */
   readonly upkeep?: UpkeepThresholds;
+  /** Settings of `configureLsmWrites`. Absent: LanceDB's writers keep no logs. */
+  readonly lsmWriteSpec?: LsmWriteSpec;
   /** Properties from the table's declaration, creation or registration. */
   readonly properties: Properties;
   /** True: clients should commit through the namespace. False: clients write manifests themselves. */

@@ -147,6 +147,38 @@ export interface ConfigureUpkeepResponse extends UpkeepThresholds {
   readonly version: number;
 }
 
+/**
+ * Settings of LanceDB's log-structured writes (MemWAL): its writers may keep merged rows in logs beside the
+ * table. This engine writes no logs. It refuses changes of such a table, except merges with `useLsm: false`,
+ * and reads while its logs hold rows.
+ */
+export interface LsmWriteSpec {
+  /** `bucket`: by the hash of a column. `identity`: by its value. `unsharded`: all rows in one log. */
+  readonly specType: "bucket" | "identity" | "unsharded";
+  /** Path of the column that decides about the log of a row. Only for `bucket` and `identity`. */
+  readonly column?: string | undefined;
+  /** Number of logs, 1 to 1024. Only for `bucket`. */
+  readonly numBuckets?: number | undefined;
+  /** Names of the indexes that the logs keep up to date. Default: all, which must be of such kinds. */
+  readonly maintainedIndexes?: readonly string[] | undefined;
+  /** Defaults of LanceDB's writers, by their names there. */
+  readonly writerConfigDefaults?: Readonly<Record<string, string>> | undefined;
+}
+/** Request of `configureLsmWrites`. */
+export interface ConfigureLsmWritesRequest extends BranchRequest, WithMessage {
+  /** Settings to store; the table must have none. Absent or null: removes those that it has. */
+  readonly spec?: LsmWriteSpec | null | undefined;
+}
+/** Answer of `configureLsmWrites`. */
+export interface ConfigureLsmWritesResponse {
+  /** Id of the change for `describeTransaction`. */
+  readonly transactionId: string;
+  /** Number of the new version. */
+  readonly version: number;
+  /** The settings as stored. Absent: they were removed. */
+  readonly spec?: LsmWriteSpec;
+}
+
 /** Request of `cleanupTable`. */
 export interface CleanupTableRequest extends BranchRequest, CleanupSettings, LongWork {}
 /** Answer of `cleanupTable`. */

@@ -131,22 +131,28 @@ const confirmPlace = (
  * @throws errors of {@link openTable}; InvalidTableStateError for a declared table; UnsupportedError for a
  *   table with an LSM write spec
  */
-export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
+export async function openWritable(
+  context: OperationContext,
+  request: Selection,
+  ignoresLogs = false,
+): Promise<WritableTable> {
   const open = await openTable(context, request);
-  const writable = await writableOf(open);
+  const writable = await writableOf(open, ignoresLogs);
   if (writable === null) throw withoutData(open.entry.id);
   return writable;
 }
 
 /**
  * Returns an opened table for a change. Null for a declared table.
+ * @param ignoresLogs true: takes a table with an LSM write spec if its logs hold no rows
  * @throws UnsupportedError for a table with an LSM write spec
  */
-export async function writableOf(open: OpenTable): Promise<WritableTable | null> {
+export async function writableOf(open: OpenTable, ignoresLogs = false): Promise<WritableTable | null> {
   const { latest } = open;
   if (latest === null) return null;
   const base = await openVersion(open.table, latest);
-  if (base !== null) refuseWriteSpec(base);
+  if (base !== null && ignoresLogs) await refuseBufferedRows(base);
+  else if (base !== null) refuseWriteSpec(base);
   return { ...open, latest };
 }
 

@@ -139,6 +139,10 @@ const REQUESTS: { readonly [Name in OperationName]: readonly Partial<Requests[Na
     batchCommitTables: [{ operations: [{ declareTable: { id: "n$batched" } }] }],
     batchDeleteTableVersions: [{ id, ranges: [{ startVersion: 1, endVersion: 2 }] }],
     configureCleanup: [{ id, olderThanMs: 1000, retainVersions: 3, interval: 20 }],
+    configureLsmWrites: [
+      { id, spec: { specType: "bucket", column: "id", numBuckets: 4 } },
+      { id, spec: null },
+    ],
     configureUpkeep: [{ id, smallFragments: "off", deletedPercent: 5 }],
     optimizeTable: [{ id }],
     cleanupTable: [{ id, olderThanMs: 0 }],

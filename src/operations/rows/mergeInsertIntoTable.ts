@@ -8,6 +8,7 @@ import {
   InvalidInputError,
   InvalidTableStateError,
   ServiceUnavailableError,
+  UnsupportedError,
 } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type {
@@ -45,7 +46,7 @@ export const mergeInsertIntoTable: OperationBody<"mergeInsertIntoTable"> = async
   const deadline = startDeadline(timeoutMs, request.signal);
   try {
     const open = await openTable(context, request);
-    const writable = await writableOf(open);
+    const writable = await writableOf(open, merge.ignoresLogs);
     const { signal, verify } = deadline;
     const options = { bounds, onRows, signal, verify };
     if (writable === null) return await createWith(context, open, merge, data, options);
@@ -86,7 +87,19 @@ function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
     );
   }
   const useIndexes = optionalBoolean(request.useIndex, "useIndex") ?? true;
-  return { on, update, insert, remove, parameters: parametersOf(request.params), useIndexes };
+  const useLsm = optionalBoolean(request.useLsm, "useLsm");
+  if (useLsm === true) {
+    throw new UnsupportedError("useLsm: tables written through a log are not supported by this release");
+  }
+  return {
+    on,
+    update,
+    insert,
+    remove,
+    parameters: parametersOf(request.params),
+    useIndexes,
+    ignoresLogs: useLsm === false,
+  };
 }
 
 /** Creates the first version of a declared table. */

@@ -8,6 +8,7 @@ import { decodeSchema } from "../../schema/schema.js";
 import { storedCleanupRule } from "../../table/cleanup/cleanupRule.js";
 import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
+import { storedWriteSpec } from "../../write/indexes/lsmWriteSpec.js";
 import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 import { openDescribed } from "../snapshot.js";
@@ -35,6 +36,7 @@ export const describeTable: OperationBody<"describeTable"> = async (context, req
   );
   const cleanup = storedCleanupRule(manifest.config);
   const upkeep = storedThresholds(manifest.config);
+  const lsmWriteSpec = storedWriteSpec(snapshot.file, fields);
   return {
     ...common,
     version: snapshot.version,
@@ -43,6 +45,7 @@ export const describeTable: OperationBody<"describeTable"> = async (context, req
     metadata: Object.fromEntries(metadata),
     ...(cleanup !== undefined && { cleanup }),
     ...(Object.keys(upkeep).length > 0 && { upkeep }),
+    ...(lsmWriteSpec !== undefined && { lsmWriteSpec }),
     isOnlyDeclared: false,
   };
 };

@@ -195,7 +195,7 @@ const MEMBERS = {
   ...recordOf(
     flag,
     "include_declared vend_credentials stable_row_ids with_table_uri load_detailed_metadata check_declared",
-    "when_matched_update_all when_not_matched_insert_all when_not_matched_by_source_delete use_index",
+    "when_matched_update_all when_not_matched_insert_all when_not_matched_by_source_delete use_index use_lsm",
     "verbose materialize_deletions background delete_unverified error_if_tagged descending",
   ),
   ...recordOf(
@@ -238,6 +238,16 @@ const MEMBERS = {
   having: text.nullish().describe("SQL condition on groups"),
   on: z.array(text.min(1)).min(1).describe("Columns of the key"),
   query: z.object(query),
+  spec: z
+    .object({
+      spec_type: text,
+      column: optionalText,
+      num_buckets: optionalCount,
+      maintained_indexes: z.array(text).nullish(),
+      writer_config_defaults: shape.stringMap.nullish(),
+    })
+    .nullish()
+    .describe("Settings of LanceDB's log-structured writes. Absent: removes those of the table"),
   materialize_deletions_threshold: z.number().min(0).max(1).nullish(),
   entries: z.array(z.object({ id: shape.id, ...stagedVersion })).min(1),
   ranges: z.array(versionRange).min(1),

@@ -494,6 +494,13 @@ export const OPERATION_TEXTS: Readonly<Partial<Record<OperationName, OperationTe
     request: { older_than_ms: 604_800_000, interval: 20 },
     answer: { ...COMMITTED, older_than_ms: 604_800_000, interval: 20 },
   },
+  configureLsmWrites: {
+    tag: "Jobs",
+    description:
+      "Stores settings of LanceDB's log-structured writes in the table, or removes them. This server writes no logs.",
+    request: { spec: { spec_type: "bucket", column: "id", num_buckets: 4 } },
+    answer: { ...COMMITTED, spec: { spec_type: "bucket", column: "id", num_buckets: 4 } },
+  },
   configureUpkeep: {
     tag: "Jobs",
     description: "Sets from which state on the server's upkeep works on the table. Replaces all thresholds.",

@@ -312,6 +312,9 @@ export const ROUTES: readonly Route[] = [
       ...shape.cleanupRule,
     }),
   }),
+  ofTable("configureLsmWrites", "configure_lsm_writes", "Set how LanceDB's writers keep logs of a table", {
+    answer: shape.changeAnswer({ version: shape.version, spec: shape.lsmWriteSpec.optional() }),
+  }),
   ofTable("configureUpkeep", "configure_upkeep", "Set when upkeep of a table begins", {
     answer: shape.changeAnswer({ version: shape.version, ...shape.upkeepThresholds }),
   }),

@@ -163,6 +163,15 @@ export const storageOptions = stringMap
 /** Rule of configureCleanup in answers. */
 export const cleanupRule = recordOf(count.optional(), "older_than_ms retain_versions interval");
 
+/** Settings of log-structured writes. */
+export const lsmWriteSpec = z.object({
+  spec_type: z.enum(["bucket", "identity", "unsharded"]),
+  column: text.optional(),
+  num_buckets: count.optional(),
+  maintained_indexes: z.array(text).optional(),
+  writer_config_defaults: stringMap.optional(),
+});
+
 /** Threshold of one kind of upkeep. */
 export const threshold = z.union([count, z.literal("off")]);
 /** Thresholds of configureUpkeep in answers. */
@@ -181,6 +190,7 @@ export const describedTable = z.object({
   stats: z.object({ num_deleted_rows: count, num_fragments: count }).optional(),
   metadata: stringMap.optional(),
   cleanup: z.object(cleanupRule).optional().describe("Absent: commits clean nothing up"),
+  lsm_write_spec: lsmWriteSpec.optional().describe("Absent: LanceDB's writers keep no logs"),
   upkeep: z
     .object(upkeepThresholds)
     .optional()

@@ -16,7 +16,7 @@ import { UnsupportedError } from "../../errors.js";
 import { join } from "../../platform/native.js";
 import type { OpenVersion } from "./tableAt.js";
 
-const BUFFER_INDEX = "__lance_mem_wal";
+export const BUFFER_INDEX = "__lance_mem_wal";
 const GENERATION = /_gen_\d+$/;
 
 /** Returns true if writers may buffer rows: the version has an LSM write spec. */

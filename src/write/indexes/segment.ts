@@ -91,7 +91,8 @@ function indexFileVersion({ manifest }: ManifestFile): FileVersion {
   return isFileVersion(version) ? version : "2.2";
 }
 
-function newUuid(): Uint8Array {
+/** Returns the bytes of a random UUID. */
+export function newUuid(): Uint8Array {
   const uuid = crypto.getRandomValues(new Uint8Array(16));
   uuid[6] = (uuid[6] & 0x0f) | 0x40;
   uuid[8] = (uuid[8] & 0x3f) | 0x80;

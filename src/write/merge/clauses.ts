@@ -21,6 +21,8 @@ export interface MergeRequest {
   /** Null to leave target rows that no source row matches. */
   readonly remove: { readonly filter?: ExpressionInput } | null;
   readonly parameters: FilterParameters;
+  /** True to merge in any form, whatever logs the table may have. */
+  readonly ignoresLogs: boolean;
   /** True to look keys up in indexes where that is probably quicker than a scan. */
   readonly useIndexes: boolean;
 }
