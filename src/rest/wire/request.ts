@@ -74,9 +74,8 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
     request.properties = parseStrings(request.properties, "properties");
   }
   if (typeof request.storageOptions === "string") {
-    parseStrings(request.storageOptions, "storage_options");
-    // The options describe an object store, but the engine writes to its own directory.
-    delete request.storageOptions;
+    // Others describe an object store, but the engine writes to its own directory.
+    request.storageOptions = ofNewTable(parseStrings(request.storageOptions, "storage_options"));
   }
   for (const [name, value] of Object.entries(wire.parameters)) {
     if (name === "id") continue;
@@ -191,8 +190,12 @@ const BOOLEANS = new Map([
   ["false", false],
 ]);
 
+/** Returns the storage options that are settings of a new table. */
+const ofNewTable = (options: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(options).filter(([name]) => name.startsWith("new_table_")));
+
 /** Parses a JSON object of strings. Errors omit the text, which may contain credentials. */
-function parseStrings(text: string, member: string): unknown {
+function parseStrings(text: string, member: string): Readonly<Record<string, string>> {
   let value: unknown;
   try {
     value = JSON.parse(text);
