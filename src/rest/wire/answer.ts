@@ -7,9 +7,9 @@ import { clearTimeout, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { QueryResult } from "../../namespace/queries.js";
-import { jsonPieces } from "./jsonPieces.js";
 import { ROW_TYPES, rowsFormOf, takesGzip } from "./negotiation.js";
 import { unavailable } from "./problem.js";
+import { writeJsonRows } from "./writeJsonRows.js";
 
 /** Minimum bytes of JSON to compress. Compression does not speed up smaller answers. */
 const MIN_GZIP_BYTES = 1024;
@@ -87,7 +87,7 @@ export async function rowsAnswer(
   const isArrow = form === "stream" || form === "file";
   const pieces = isArrow
     ? encodeIpc(result.schema, all, form === "stream")
-    : jsonPieces(all, { isLines: form === "lines", nonFinite });
+    : writeJsonRows(all, { isLines: form === "lines", nonFinite });
   const body = pulledStream(pieces, async () => {
     await pieces.return(undefined);
     // If no piece was requested, the generator has not begun and releases nothing.

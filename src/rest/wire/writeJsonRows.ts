@@ -24,7 +24,7 @@ const PIECE_CHARACTERS = 2 ** 16;
 const utf8 = new TextEncoder();
 
 /** Yields the text in pieces. Ending the iteration closes the batches. */
-export async function* jsonPieces(
+export async function* writeJsonRows(
   batches: AsyncIterable<RecordBatch>,
   { isLines, nonFinite }: JsonRowsForm,
 ): AsyncGenerator<Uint8Array, void, undefined> {

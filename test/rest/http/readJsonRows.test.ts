@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readJsonRows } from "../../../src/rest/http/jsonRows.js";
+import { readJsonRows } from "../../../src/rest/http/readJsonRows.js";
 
 const utf8 = new TextEncoder();
 
