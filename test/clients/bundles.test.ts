@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { beforeAll, describe, expect, it } from "vitest";
 import { printedAlone } from "../support/bundledPrograms.js";
-import { needRegistry } from "../support/registryProject.js";
+import { needRegistry, whyUnreachable } from "../support/registryProject.js";
 import { printedBy } from "../support/runFiles.js";
 import { copyPrograms, makeClientProject, writeFiles } from "./support/clientProject.js";
 
@@ -34,6 +34,7 @@ let project: string;
 const command = (path: string): string => join(project, "node_modules", path);
 
 beforeAll(async () => {
+  if ((await whyUnreachable()) !== null) return;
   project = await makeClientProject({ packages: TOOLS, release: "0.39.0", arrow: "18.1.0" });
 });
 
@@ -110,7 +111,11 @@ describe.each(WAYS)("%s", (way) => {
     expect(await printedAlone(directory, "bundle.mjs")).toBe(PRINTED);
   });
 
-  it.each(["--turbopack", "--webpack"])("Next.js builds and serves pages with %s", async (bundler) => {
+  it.for([
+    "--turbopack",
+    "--webpack",
+  ])("Next.js builds and serves pages with %s", async (bundler, context) => {
+    await needRegistry(context);
     const directory = await folderFor(way, `next${bundler}`);
     await rm(join(directory, "recipe.mjs"));
     await writeFiles(directory, {

@@ -3,7 +3,7 @@
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { needRegistry } from "../support/registryProject.js";
+import { needRegistry, whyUnreachable } from "../support/registryProject.js";
 import { printedBy } from "../support/runFiles.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { copyPrograms, makeClientProject } from "./support/clientProject.js";
@@ -13,6 +13,7 @@ const PRINTED = "2 1 1 function";
 let project: string;
 
 beforeAll(async () => {
+  if ((await whyUnreachable()) !== null) return;
   project = await makeClientProject({ packages: [], release: "0.39.0", arrow: "21.0.0" });
   await copyPrograms(project);
 });

@@ -32,8 +32,8 @@ export function packedFile(): Promise<string> {
   return packed;
 }
 
-/** Why the registry cannot be reached, or null. */
-function whyUnreachable(): Promise<string | null> {
+/** Returns why the registry cannot be reached, or null. */
+export function whyUnreachable(): Promise<string | null> {
   reachable ??= (async () => {
     const { stdout } = await run("npm", ["config", "get", "registry"], { cwd: CHECKOUT, shell: SHELL });
     const registry = stdout.trim();
