@@ -13,7 +13,7 @@
  */
 
 import { lowerBound } from "../../bytes/search.js";
-import { CorruptFileError } from "../../errors.js";
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { LegacyFileMetadata, LegacyManifest } from "../../format/file.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { LegacyPlace } from "./page.js";
@@ -91,8 +91,10 @@ export async function openLegacyFile(handle: ReadHandle, path: string): Promise<
   const legacy = await readLegacyMessage(handle, path);
   if (legacy === null) return null;
   const { bytes, byteOffset } = legacy;
+  if (bytes[0] === INDEX_TAG) throw withoutColumns(path);
   const metadata = LegacyFileMetadata.decode(bytes, { path, byteOffset });
   const { batchOffsets: batchStarts, pageTablePosition, manifestPosition } = metadata;
+  if (manifestPosition === 0 && pageTablePosition === 0) throw withoutColumns(path);
   const fail = (reason: string): never => {
     throw new CorruptFileError(path, byteOffset, reason);
   };
@@ -151,6 +153,12 @@ export async function openLegacyFile(handle: ReadHandle, path: string): Promise<
     memoryWeight: words.byteLength + 8 * ascending.length + 256 * fields.length,
   };
 }
+
+/** First byte of the message that ends index files: field 1, with a length. */
+const INDEX_TAG = 0x0a;
+
+const withoutColumns = (path: string): UnsupportedError =>
+  new UnsupportedError(`${path} has data format version 0.1 and holds no columns`);
 
 interface LegacyEntry {
   readonly position: number;

@@ -75,7 +75,9 @@ export async function openSegmentFile(
   if (recorded !== undefined && recorded !== size) {
     throw new CorruptFileError(path, 0, `it has ${size} bytes, the manifest says ${recorded}`);
   }
-  return openDataFile(path);
+  const file = await openDataFile(path);
+  if (file.legacy !== undefined) throw new UnsupportedError(`${path} has the data format version 0.1`);
+  return file;
 }
 
 /** True if a segment has a file, or the manifest records it. */

@@ -72,6 +72,7 @@ describe("names", () => {
       "_versions",
       "_transactions",
       "_deletions",
+      "_computed",
       "_tiltyard",
     ]);
   });
@@ -112,7 +113,7 @@ describe("directories that are removed with a branch", () => {
     expect(below("a/b/c", "ab", "a/bc")).toEqual([join("a", "b")]);
   });
   it("are only its own parts if other branches lie inside", () => {
-    const parts = ["_versions", "_transactions", "data", "_deletions", "_indices", "_tiltyard"];
+    const parts = ["_versions", "_transactions", "data", "_deletions", "_indices", "_computed", "_tiltyard"];
     expect(below("a", "a/b")).toEqual(parts.map((part) => join("a", part)));
   });
   it("never contain another branch's data", () => {
