@@ -1,7 +1,7 @@
 /**
  * Converts values to what the engine's encoders take, with the conversions that LanceDB's users know. Numbers
- * in a column of texts become texts. Numerals in a column of numbers become numbers. Fractions in a column of
- * integers are cut.
+ * and arrays in a column of texts become texts. Numerals in a column of numbers become numbers. Fractions in
+ * a column of integers are cut.
  *
  * Values that would become garbage stay as they are, and the encoder refuses them: text that is not a
  * numeral, or numbers beyond the range of a type.
@@ -87,6 +87,8 @@ function leaf(value: unknown, type: DataType): unknown {
 
 function text(value: unknown): unknown {
   if (typeof value === "string") return wellFormed(value);
+  // Clients write lists of texts to columns whose first rows had text.
+  if (Array.isArray(value)) return wellFormed(String(value));
   if (typeof value === "object" && !isDateValue(value)) return value;
   return typeof value === "symbol" || typeof value === "function" ? value : String(value);
 }
