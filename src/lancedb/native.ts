@@ -476,3 +476,11 @@ export interface JobFailureInfo {
   /** True if the job may be tried again. */
   retryable?: boolean;
 }
+
+export {
+  lancedbMetricsCatalog,
+  type MetricBucket,
+  type MetricDescription,
+  type MetricPoint,
+  snapshotLancedbMetrics,
+} from "./metrics/recorder.js";

@@ -55,11 +55,3 @@ export interface ShuffleOptions {
   /** Number of rows that stay together. */
   clumpSize?: number;
 }
-
-export {
-  lancedbMetricsCatalog,
-  type MetricBucket,
-  type MetricDescription,
-  type MetricPoint,
-  snapshotLancedbMetrics,
-} from "./metrics/recorder.js";

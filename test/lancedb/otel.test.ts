@@ -3,7 +3,7 @@
 import type { MeterProvider, MetricOptions, ObservableCallback } from "@opentelemetry/api";
 import { connect, instrumentLanceDbMetrics } from "tiltyard/lancedb";
 import { expect, it } from "vitest";
-import { lancedbMetricsCatalog, snapshotLancedbMetrics } from "../../src/lancedb/metrics/recorder.js";
+import { lancedbMetricsCatalog, snapshotLancedbMetrics } from "../../src/lancedb/native.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** A provider that keeps its instruments. */
