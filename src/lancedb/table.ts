@@ -167,7 +167,8 @@ export class LocalTable extends LoggedTable {
       );
       const missing = indexNames.filter((name) => !complete.has(name));
       if (missing.length === 0) return;
-      if (performance.now() >= end) {
+      // Also ends for a timeout that is not a number.
+      if (!(performance.now() < end)) {
         throw failure(
           `Timeout error: timed out waiting for indices: ${JSON.stringify(missing)} after ${timeoutSeconds}s`,
         );

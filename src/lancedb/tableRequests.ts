@@ -126,6 +126,9 @@ export function updatesOf(
   updates: Updates,
   options: Partial<UpdateOptions> | undefined,
 ): { readonly updates: readonly (readonly [string, string])[]; readonly where: string | undefined } {
+  if (typeof updates !== "object" || updates === null) {
+    throw failure("Invalid input, an update takes an object or a map of columns");
+  }
   if (updates instanceof Map) return { updates: [...updates], where: options?.where };
   const { values, valuesSql, where } = updates as {
     readonly values?: unknown;

@@ -113,3 +113,9 @@ it("a database in memory keeps its tables while the connection lives", async () 
   expect(connection.display()).toBe("ListingDatabase(uri=memory://, read_consistency_interval=None)");
   expect(await (await connect("memory://")).tableNames()).toEqual([]);
 });
+
+it("waiting for an index ends if the timeout is not a number", async () => {
+  const table = await (await connect(await makeTempDir())).createTable("t", rowsOf(1));
+  await expect(table.waitForIndex(["none"], Number.NaN)).rejects.toThrow("timed out waiting for indices");
+  await expect(table.update(null as never)).rejects.toThrow("an update takes an object or a map of columns");
+});
