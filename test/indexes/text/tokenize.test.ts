@@ -101,6 +101,20 @@ describe.each(["icu", "icu/split"])("the tokenizer %s", (baseTokenizer) => {
     );
   });
 
+  it("cuts long texts of any signs as LanceDB does", { timeout: 300_000 }, async () => {
+    const signs = "aaBé1я _'\".,;:-()|\u200d\u0301\u2019\u201c\u3001€+©👩⌚\r\n\t".match(/./gsu) ?? [];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...signs), { minLength: 600, maxLength: 1500 }),
+        async (list) => {
+          const text = list.join("");
+          expect(await tokenize({ text, ...plain })).toEqual(await theirs(text, plain as never));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
   it.each([
     "今日は",
     "我爱北京",
