@@ -142,10 +142,6 @@ export const REMOTE_ROUTES: readonly Route[] = [
   ...["create", "complete", "abort"].map((step) =>
     unsupportedRoute(`multipart_write/${step}`, "writing one version by several requests"),
   ),
-  // The table does not exist yet, so there is nothing to check.
-  added("declareTable", `${TABLE}clone`, "Copy a table", {}, async () => {
-    throw new UnsupportedError("clone: copying tables is not supported by this release");
-  }),
   added("describeTableIndexStats", `${TABLE}index/{index_name}/prewarm`, "Load an index", {}, callEngine),
   added("describeJob", "/v1/jobs/describe", "Describe a job", JOB, performOnJob),
   added("cancelJob", "/v1/jobs/cancel", "Cancel a job", JOB, performOnJob),

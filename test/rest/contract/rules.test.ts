@@ -178,11 +178,7 @@ describe("Errors", () => {
       [403, pathOf("exists"), { context }],
       [404, "/v1/table/none/exists"],
       [404, "/v1/none"],
-      [
-        406,
-        pathOf("query"),
-        { k: 1, full_text_query: { string_query: { query: "x" } }, order_by: [{ column_name: "id" }] },
-      ],
+      [406, pathOf("query"), { use_lsm: true }],
       [409, pathOf("version/create"), { version: 1, manifest_path: "x" }],
       [415, pathOf("exists"), new Uint8Array(8)],
       [431, `/v1/table/${"x".repeat(40_000)}/exists`],

@@ -236,7 +236,6 @@ describe("LanceDB's remote client", () => {
       [() => table.prewarmData(["v"]), /page_cache\/prewarm: .*not supported/],
       [() => branches.diff("dev"), /branches\/diff: .*not supported/],
       [() => branches.cherryPick("dev"), /branches\/cherry_pick: .*not supported/],
-      [() => connection.cloneTable("c", table.name), /clone: .*not supported/],
       [() => table.setLsmWriteSpec({ specType: "unsharded" }), /set_lsm_write_spec: .*not supported/],
       [() => table.unsetLsmWriteSpec(), /unset_lsm_write_spec: .*not supported/],
       [() => table.flushLsm(), /flush_lsm: .*not supported/],
@@ -260,6 +259,8 @@ describe("LanceDB's remote client", () => {
       // The client does not retry; some calls request the schema first.
       expect(server.handler.counters.requests - requests).toBeLessThanOrEqual(2);
     }
+    // The client names the location of the source, and a server shows none.
+    await expect(connection.cloneTable("c", table.name)).rejects.toThrow(/source_location: .*no such member/);
     await expect(table.prewarmIndex("none")).rejects.toThrow(/index/i);
     await expect(branches.diff("none")).rejects.toThrow(/branch 'none' does not exist/);
     expect(await table.query().useLsm(false).toArray()).toHaveLength(1);
