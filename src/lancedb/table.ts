@@ -459,5 +459,8 @@ export async function openLocalTable(
     uri: id.length === 1 ? database.tableUri(name) : described.tableUri,
     storageOptions,
   };
-  return new LocalTable(new TableState(database, opened));
+  const state = new TableState(database, opened);
+  // Most programs read or add rows next, which needs the columns. An unreadable table opens all the same.
+  if (database.kind !== "RemoteDatabase") await state.schema().catch(() => undefined);
+  return new LocalTable(state);
 }
