@@ -84,7 +84,8 @@ async function expectDone(root: string, work: Work, versionsMade: number): Promi
   const ns = open(root);
   // A compaction reserves ids first; if two reserve, the second ids are used.
   if (work === "optimize") expect([2, 3]).toContain(versionsMade);
-  else expect(versionsMade).toBe(1);
+  // A backfill of SQL ends with a version that names its record of inputs, as LanceDB makes it.
+  else expect(versionsMade).toBe(work === "backfill" ? 2 : 1);
   const { indexes } = await ns.listTableIndices(ID);
   expect(indexes.map(({ indexName }) => indexName)).toEqual(work === "index" ? ["n_idx"] : []);
   const { fragmentStats } = await ns.getTableStats(ID);

@@ -126,7 +126,7 @@ describe("opening a data file", () => {
     const buffers = columns.flatMap(({ pages }) => pages.flatMap(({ bufferRanges }) => bufferRanges));
     for (const [major, minor, name] of [
       [2, 4, "2.4"],
-      [0, 2, "0.1"],
+      [3, 0, "3.0"],
     ] as const) {
       const changed = bytes.slice();
       changed[bytes.length - 8] = major;
