@@ -4,7 +4,7 @@
  */
 
 import { alignTo8, phaseOf } from "./aligned.js";
-import { isUint8Array, tagOf } from "./anyRealm.js";
+import { isMapObject, isUint8Array, tagOf } from "./anyRealm.js";
 
 type View = Exclude<ArrayBufferView, DataView> & { readonly length: number };
 type ViewConstructor = new (buffer: SharedArrayBuffer, byteOffset: number, length: number) => View;
@@ -17,8 +17,6 @@ export const isSharedMemory = (memory: ArrayBufferLike): memory is SharedArrayBu
 
 const freshMemory = (byteLength: number): Uint8Array<SharedArrayBuffer> =>
   new Uint8Array(new SharedArrayBuffer(byteLength));
-
-const isMap = (value: unknown): value is Map<unknown, unknown> => tagOf(value) === "Map";
 
 /**
  * An object that occurs twice in the data occurs twice in the copy.
@@ -37,7 +35,7 @@ export function sharedCopy<Value>(
       const start = byteLength + phaseOf(part);
       views.set(part, start);
       byteLength = alignTo8(start + part.byteLength);
-    } else if (isMap(part)) {
+    } else if (isMapObject(part)) {
       for (const entry of part.values()) measure(entry);
     } else {
       for (const member of Object.values(part)) measure(member);
@@ -55,7 +53,7 @@ export function sharedCopy<Value>(
       ? position === undefined
         ? part
         : moved(part, position)
-      : isMap(part)
+      : isMapObject(part)
         ? new Map([...part].map(([key, entry]) => [key, copy(entry)]))
         : Array.isArray(part)
           ? part.map(copy)
@@ -79,7 +77,7 @@ export const hasSharedMemory = (value: unknown): boolean => hasMemory(value, isS
 export function hasMemory(value: unknown, accepts: (memory: ArrayBufferLike) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (ArrayBuffer.isView(value)) return accepts(value.buffer);
-  const members: Iterable<unknown> = isMap(value) ? value.values() : Object.values(value);
+  const members: Iterable<unknown> = isMapObject(value) ? value.values() : Object.values(value);
   for (const member of members) if (hasMemory(member, accepts)) return true;
   return false;
 }

@@ -2,7 +2,7 @@
 
 import type { DataType } from "apache-arrow";
 import { exactTypeJson } from "../arrow/types/exactSchemaJson.js";
-import { isDate, isUint8Array, tagOf } from "../bytes/anyRealm.js";
+import { isDate, isMapObject, isUint8Array, tagOf } from "../bytes/anyRealm.js";
 import { encodeBase64 } from "../bytes/base64.js";
 import { InvalidInputError } from "../errors.js";
 
@@ -42,7 +42,7 @@ export function jsonValue(value: unknown, path: string, depth = 0): unknown {
   }
   if (isSqlExpression(value)) return String(value);
   if (isArrowType(value)) return exactTypeJson(value);
-  if (value instanceof Map)
+  if (isMapObject(value))
     return [...value].map(([key, item]) => jsonValue({ key, value: item }, path, depth + 1));
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, jsonValue(member, `${path}.${name}`, depth + 1)]),

@@ -5,6 +5,7 @@
 
 import { whenAborted } from "../async/abort.js";
 import { clearTimeout, MAX_TIMER_MS, onNextTurn, setTimeout } from "../async/timers.js";
+import { tagOf } from "../bytes/anyRealm.js";
 import { concatBytes } from "../bytes/concat.js";
 import { messageOf, NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { ClientDialect, RefusedRequest } from "./clientDialect.js";
@@ -185,7 +186,7 @@ async function untilClosingsShow(): Promise<void> {
 const isRedirect = ({ type, status }: Response): boolean =>
   type === "opaqueredirect" || (status >= 300 && status < 400);
 
-const isWhole = (body: RequestBody | null): boolean => !(body?.content instanceof ReadableStream);
+const isWhole = (body: RequestBody | null): boolean => tagOf(body?.content) !== "ReadableStream";
 
 /** Signal and timer of one attempt. */
 class Exchange {

@@ -1,6 +1,7 @@
 /** Waits for jobs of the server by short requests, because proxies close silent connections. */
 
 import { untilAborted } from "../async/abort.js";
+import { isPending } from "../async/pending.js";
 import { performance } from "../async/timers.js";
 import { InvalidInputError, ServiceUnavailableError, UnsupportedError } from "../errors.js";
 import type { Job, JobRequest, WaitForJobRequest } from "../namespace/jobs.js";
@@ -36,7 +37,7 @@ export async function awaitJob(calls: JobCalls, request: WaitForJobRequest): Pro
     if (callback === undefined || text === told) return;
     told = text;
     const answer: unknown = callback(job);
-    if (answer instanceof Promise) await untilAborted(answer, request.signal);
+    if (isPending(answer)) await untilAborted(answer, request.signal);
   };
   if (callback !== undefined) await tell(await calls.describe(about));
   for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(lookMs * 1.5, MAX_LOOK_MS)) {

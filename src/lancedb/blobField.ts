@@ -1,6 +1,7 @@
 /** Fields of blob columns, and the values that they take. */
 
 import { Field, LargeBinary, Struct, Utf8 } from "apache-arrow";
+import { isUint8Array } from "../bytes/anyRealm.js";
 
 /** A value of a blob column: its bytes, or where they are. */
 export type BlobInput = {
@@ -65,7 +66,7 @@ export function isBlobField(field: Field): boolean {
 export function coerceBlobValue(value: unknown): BlobInput | null {
   if (value === null || value === undefined) return null;
   if (typeof value === "string") return { data: null, uri: checkedUri(value) };
-  if (value instanceof Uint8Array) return { data: value, uri: null };
+  if (isUint8Array(value)) return { data: value, uri: null };
   if (ArrayBuffer.isView(value)) throw new Error("Blob data must be Buffer or Uint8Array");
   if (typeof value !== "object") {
     throw new Error("Blob column values must be Buffer, Uint8Array, a URI string, null, or { data?, uri? }");
@@ -74,7 +75,7 @@ export function coerceBlobValue(value: unknown): BlobInput | null {
     throw new Error("Blob struct values must include a 'data' or 'uri' field");
   }
   const { data = null, uri = null } = value as { data?: unknown; uri?: unknown };
-  if (data !== null && !(data instanceof Uint8Array)) {
+  if (data !== null && !isUint8Array(data)) {
     throw new Error("Blob data must be Buffer, Uint8Array, or null");
   }
   if (uri !== null && typeof uri !== "string") {

@@ -3,6 +3,7 @@
  * match. Each has the engine's error as its cause, which says more.
  */
 
+import { isError } from "../bytes/anyRealm.js";
 import { NamespaceError } from "../errors.js";
 import { serverText } from "./remote/serverErrors.js";
 
@@ -117,8 +118,7 @@ const MISSING_COLUMN: Readonly<Record<string, (column: string) => string>> = {
  * @param table name of the table that the call was about
  */
 export function translated(error: unknown, table?: string): Error {
-  if (!(error instanceof NamespaceError))
-    return error instanceof Error ? error : failure(String(error), error);
+  if (!(error instanceof NamespaceError)) return isError(error) ? error : failure(String(error), error);
   const { cause } = error;
   // A source of headers fails a request with an error that has its text already.
   if (error.type === "Internal" && (cause as { readonly code?: unknown } | null)?.code === CODE) {

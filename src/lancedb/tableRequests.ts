@@ -2,6 +2,7 @@
 
 import type { Field, Schema } from "apache-arrow";
 import { performance } from "../async/timers.js";
+import { isMapObject } from "../bytes/anyRealm.js";
 import type {
   CreateTableIndexRequest,
   DescribeTableIndexStatsResponse,
@@ -129,7 +130,7 @@ export function updatesOf(
   if (typeof updates !== "object" || updates === null) {
     throw failure("Invalid input, an update takes an object or a map of columns");
   }
-  if (updates instanceof Map) return { updates: [...updates], where: options?.where };
+  if (isMapObject(updates)) return { updates: [...updates], where: options?.where };
   const { values, valuesSql, where } = updates as {
     readonly values?: unknown;
     readonly valuesSql?: unknown;
@@ -146,7 +147,7 @@ const isByColumn = <Value>(value: unknown): value is Map<string, Value> | Record
   typeof value === "object" && value !== null;
 
 const entriesOf = <Value>(values: Map<string, Value> | Record<string, Value>): [string, Value][] =>
-  values instanceof Map ? [...values] : Object.entries(values);
+  isMapObject(values) ? [...values] : Object.entries(values);
 
 /** Columns to add, in any of the forms that LanceDB takes. */
 export type NewColumns =

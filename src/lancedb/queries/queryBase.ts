@@ -1,6 +1,7 @@
 /** Steps that all queries have, and the ways to run them. */
 
 import { type Table as ArrowTable, type RecordBatch, type Schema, tableFromIPC } from "apache-arrow";
+import { isMapObject, isUint8Array } from "../../bytes/anyRealm.js";
 import { isObject, shortly } from "../../optionMembers.js";
 import { failure, inCall } from "../failures.js";
 import type { TableReader } from "../tableReader.js";
@@ -25,7 +26,7 @@ export async function* RecordBatchIterator(
 ): AsyncGenerator<RecordBatch, void, unknown> {
   const inner = await promisedInner;
   for (let next = await inner.next(); next !== null; next = await inner.next()) {
-    if (next instanceof Uint8Array) yield* tableFromIPC(next).batches;
+    if (isUint8Array(next)) yield* tableFromIPC(next).batches;
     else yield next;
   }
 }
@@ -212,7 +213,7 @@ function selectionOf(columns: unknown): RowParts["columns"] {
   if (columns === null || columns === undefined || !isObject(columns)) {
     throw new TypeError(`select: must be names of columns, or expressions by name, not ${shortly(columns)}`);
   }
-  const entries = columns instanceof Map ? [...columns] : Object.entries(columns);
+  const entries = isMapObject(columns) ? [...columns] : Object.entries(columns);
   return {
     columnAliases: Object.fromEntries(
       entries.map(([name, expression]) => [textOf(name, "select"), textOf(expression, "select")]),

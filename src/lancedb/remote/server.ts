@@ -1,5 +1,6 @@
 /** Connections to LanceDB's servers and to servers with Tiltyard's handler (`db://`). */
 
+import { isError } from "../../bytes/anyRealm.js";
 import { connectDialect, type ServerConnection } from "../../client/restNamespace.js";
 import { failure, notSupported, translated } from "../failures.js";
 import { type HeaderProvider, OAuthHeaderProvider } from "../header.js";
@@ -95,7 +96,7 @@ async function providedHeaders(source: HeaderSource | undefined): Promise<Header
     if (source instanceof OAuthHeaderProvider) return await source.freshHeaders();
     return typeof source === "function" ? await source() : await source.getHeaders();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = isError(error) ? error.message : String(error);
     throw failure(`Runtime error: JavaScript get_headers failed: GenericFailure, ${reason}`, error);
   }
 }

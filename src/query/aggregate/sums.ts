@@ -94,8 +94,8 @@ export class FloatSum implements Accumulator {
     }
     if (rows === null) addFloats(sums, lane, groups, rowCount);
     else addFloatsAt(sums, lane, groups, rows);
-    if (counts instanceof Float64Array) addCounts(counts, groups, rowCount);
-    else markGroups(counts, groups, rowCount);
+    if (this.#isMean) addCounts(counts as Float64Array, groups, rowCount);
+    else markGroups(counts as Uint8Array, groups, rowCount);
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps

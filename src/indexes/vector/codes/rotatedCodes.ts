@@ -19,6 +19,7 @@
  */
 
 import { yieldToEventLoop } from "../../../async/eventLoop.js";
+import { isUint8Array } from "../../../bytes/anyRealm.js";
 import { concatBytes } from "../../../bytes/concat.js";
 import { UnsupportedError } from "../../../errors.js";
 import { Tensor } from "../../../format/vectorIndex.js";
@@ -104,7 +105,7 @@ async function readModel(file: OpenIndexFile, dimension: number): Promise<Rotate
     const number = countMember(members, "rotate_mat_position", file, 2 ** 16);
     const { bytes, byteOffset } = await file.globalBuffer(number);
     const tensor = tensorValues(Tensor.decode(bytes, { path: file.path, byteOffset }), file, dimension);
-    if (tensor.rowCount !== dimension || tensor.numbers instanceof Uint8Array)
+    if (tensor.rowCount !== dimension || isUint8Array(tensor.numbers))
       return file.fail("the rotation is not a square matrix");
     return { kind, dimension, matrix: tensor.numbers };
   }

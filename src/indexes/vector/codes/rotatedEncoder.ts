@@ -68,7 +68,7 @@ export function rotatedEncoder(
 function matrixOf({ rotation }: RotatedModel): Tensor | null {
   if (rotation.kind === "fast") return null;
   const { dimension, matrix } = rotation;
-  const item = matrix instanceof Float32Array ? "float32" : "float64";
+  const item = matrix.BYTES_PER_ELEMENT === 4 ? "float32" : "float64";
   const data = encodeVector(item, matrix);
   return Tensor.create({ dataType: TENSOR_TYPES.indexOf(item), shape: [dimension, dimension], data });
 }
