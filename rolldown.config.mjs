@@ -2,7 +2,7 @@
  * Bundles the modules that tsc wrote into the package's entry points: one file each, and some for what is loaded with the
  * first calls, or what these share; as ES modules and as CommonJS. Small packages are included, because finding
  * hundreds of files takes longer than running them, and because jose has ES modules only, which CommonJS can't load
- * everywhere. A few modules of zod and hono are included, too, of 8 MB that they take installed. apache-arrow is not, because
+ * everywhere. Of zod and hono, which take 8 MB installed, the few modules that the handler uses are included. apache-arrow is not, because
  * tables are exchanged in its classes.
  */
 
@@ -27,7 +27,7 @@ import {
   SMALL,
   SOONER,
   types,
-} from "./rolldown.parts.mjs";
+} from "./.config/rolldown.parts.mjs";
 
 const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", ...LANCEDB];
 
@@ -52,7 +52,7 @@ const bundle = (names, further, parts, isMapped) => ({
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
 
-/** Puts what browsers have in place of what Node.js has natively. */
+/** Replaces the functions that Node.js has natively by the portable ones. */
 const portable = {
   name: "portable",
   load: (id) =>

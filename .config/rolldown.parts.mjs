@@ -1,4 +1,4 @@
-/** What the bundles of both packages have in common: plugins, what is loaded together, and how modules are shortened. */
+/** Options and plugins that the bundles of both packages share, and the groups of modules that are loaded together. */
 
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { builtinModules } from "node:module";
@@ -241,8 +241,9 @@ export const chunkNames = (isLoadedLater) => ({
       .join(" ");
     const text = /(["'`])tiltyard chunks\1/;
     const holders = parts.filter(({ code }) => text.test(code));
-    if (holders.length > 1) throw new Error("one module tells the names of the chunks");
-    for (const part of holders) part.code = part.code.replace(text, JSON.stringify(names));
+    if (holders.length !== 1) throw new Error("exactly one module must tell the names of the chunks");
+    const [holder] = holders;
+    holder.code = holder.code.replace(text, JSON.stringify(names));
   },
 });
 

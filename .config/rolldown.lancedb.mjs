@@ -52,7 +52,7 @@ const withWholeLinks = (page) =>
     return new URL(path, docs).href;
   });
 
-/** Writes what a package has beside its bundles. */
+/** Writes package.json, the licence and the README. */
 const packageFiles = {
   name: "package-files",
   async writeBundle({ format }) {
@@ -103,8 +103,8 @@ const PROGRAM = "?program";
 const CONVERTING = /[\\/]arrow[\\/](?:exchange|types)[\\/][^\\/]+\.js$/;
 
 /**
- * Gives the engine apache-arrow's modules, and the drop-in the program's. The engine's modules that convert between columns and
- * Arrow are there twice: the instance that the drop-in imports makes objects of the program's copy.
+ * Gives the engine the included copy of apache-arrow, and the drop-in the program's copy. The engine's modules that convert between
+ * columns and Arrow are bundled twice. The drop-in imports the second instance, which makes objects of the program's copy.
  */
 const arrowCopies = {
   name: "arrow-copies",
@@ -123,7 +123,7 @@ const arrowCopies = {
   },
 };
 
-/** Reads names when the module runs: older releases of apache-arrow lack some, and importing a missing name fails. */
+/** Turns imported names into reads of the module's object: older releases of apache-arrow lack some names. */
 function lateNames(_, list) {
   const names = list.split(",").map((each) => each.trim().split(" as ")).filter(([name]) => name !== "");
   const declared = names.map(([name, local = name]) => `const ${local} = Reflect.get(programArrow, "${name}");`);
