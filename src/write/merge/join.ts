@@ -37,6 +37,8 @@ import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
 
 /** Rows that a scan compares in the time in which an index finds one row and its columns are read. */
 const SCANNED_PER_KEY = 16;
+/** Maximum number of keys that are looked up: an index sorts them in one step. */
+const MAX_LOOKED_UP = 16_384;
 
 /** Pairs of a source row and a table row that it replaces; a source row may replace several. */
 export interface RowPairs {
@@ -155,7 +157,8 @@ class Join {
     const { base, fields, plan, request, signal } = this.#work;
     const { fragments } = base.file.manifest;
     if (!request.useIndexes || request.remove !== null) return null;
-    if (keys.rows.length * SCANNED_PER_KEY > physicalRowCount(fragments)) return null;
+    const keyCount = keys.rows.length;
+    if (keyCount > MAX_LOOKED_UP || keyCount * SCANNED_PER_KEY > physicalRowCount(fragments)) return null;
     const parts = plan.key.flatMap(({ path, type, form }, index) =>
       isSearchable(form, type) ? [{ path, type, values: keys.columns[index] }] : [],
     );
