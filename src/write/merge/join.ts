@@ -257,7 +257,7 @@ class Join {
   }
 }
 
-/** True if indexes hold the values of a key column as the keys do: bits became bytes, and lists one text. */
+/** True if indexes hold a column's values in the form of keys. Keys store bits and nested values as bytes. */
 const isSearchable = (form: KeyForm, { kind }: ValueType): boolean =>
   typeof form === "string" && kind !== "bool" && kind !== "null" && kind !== "other";
 
