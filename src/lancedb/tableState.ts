@@ -1,7 +1,7 @@
 /**
  * State of a table handle: the version that it shows, and whether it is open. A handle shows the version that
  * it was opened at. Its own changes, `checkoutLatest` and the read consistency interval move it; `checkout`
- * holds it at a version until `checkoutLatest` or `restore`.
+ * holds it at a version until `checkoutLatest` or `restore`. A tag of another branch moves it to that branch.
  */
 
 import type { Schema } from "apache-arrow";
@@ -14,10 +14,12 @@ import type { NamespaceCalls, ShownVersion, TableReader } from "./tableReader.js
 
 const PINNED = "Invalid input, table cannot be modified when a specific version is checked out";
 
-/** A version that `checkout` holds a handle at. */
-interface CheckedOut {
-  readonly version: number;
+/** Position of a handle. It is replaced as a whole, so that a call can tell if the handle moved meanwhile. */
+interface Position {
   readonly branch: string | undefined;
+  readonly version: number;
+  /** True: `checkout` holds the handle at the version. */
+  readonly isHeld: boolean;
 }
 
 /** Settings of a new handle. */
@@ -45,12 +47,10 @@ export type ChangedTable = Pick<ShownVersion, "id" | "branch">;
 export class TableState implements TableReader {
   readonly database: Database;
   readonly id: readonly string[];
-  readonly branch: string | undefined;
   readonly uri: string;
   readonly storageOptions: Readonly<Record<string, string>> | undefined;
   #isOpen = true;
-  #latest: number;
-  #checkedOut: CheckedOut | null;
+  #position: Position;
   /** Time of the last look for a newer version. */
   #lookedAt = performance.now();
   #schema: { readonly version: string; readonly schema: Promise<Schema> } | null = null;
@@ -64,11 +64,9 @@ export class TableState implements TableReader {
     const { id, branch, version, isCheckedOut = false, isSnapshot } = opened;
     this.database = database;
     this.id = id;
-    this.branch = branch;
     this.uri = opened.uri;
     this.storageOptions = opened.storageOptions;
-    this.#latest = version;
-    this.#checkedOut = isCheckedOut ? { version, branch } : null;
+    this.#position = { branch, version, isHeld: isCheckedOut };
     if (isSnapshot !== true) database.enter();
   }
 
@@ -80,6 +78,10 @@ export class TableState implements TableReader {
   /** Name of the table. */
   get name(): string {
     return this.id.at(-1) as string;
+  }
+  /** Branch of the handle. Absent: main. */
+  get branch(): string | undefined {
+    return this.#position.branch;
   }
   get isOpen(): boolean {
     return this.#isOpen;
@@ -100,7 +102,7 @@ export class TableState implements TableReader {
   async version(): Promise<number> {
     this.requireOpen();
     await this.#refreshIfDue();
-    return this.#shownVersion.version;
+    return this.#position.version;
   }
 
   async read<Answer>(
@@ -108,11 +110,11 @@ export class TableState implements TableReader {
   ): Promise<Answer> {
     this.requireOpen();
     // A server itself reads the latest version.
-    if (this.database.server !== undefined && this.#checkedOut === null) {
+    if (this.database.server !== undefined && !this.#position.isHeld) {
       return this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
     }
     await this.#refreshIfDue();
-    const { version, branch } = this.#shownVersion;
+    const { version, branch } = this.#position;
     return this.call((namespace) => call(namespace, { ...this.#pathOf(branch), version }));
   }
 
@@ -124,18 +126,19 @@ export class TableState implements TableReader {
     call: (namespace: NamespaceCalls, table: ChangedTable) => Promise<Answer>,
   ): Promise<Answer> {
     this.requireOpen();
-    if (this.#checkedOut !== null) throw failure(PINNED);
-    const answer = await this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
+    const start = this.#position;
+    if (start.isHeld) throw failure(PINNED);
+    const answer = await this.call((namespace) => call(namespace, this.#pathOf(start.branch)));
     const { version } = answer as { readonly version?: unknown };
-    if (typeof version === "number") this.#moveTo(version);
-    else if (this.database.server === undefined) await this.#lookForLatest();
+    if (typeof version === "number") this.#moveTo(version, start);
+    else if (this.database.server === undefined && !this.#position.isHeld) await this.#lookForLatest();
     return answer;
   }
 
   /** Calls the namespace about a job, and then shows the version that the job created. */
   async following<Answer>(call: (namespace: NamespaceCalls) => Promise<Answer>): Promise<Answer> {
     const answer = await this.call(call);
-    if (this.#isOpen && this.#checkedOut === null) await this.#lookForLatest();
+    if (this.#isOpen && !this.#position.isHeld) await this.#lookForLatest();
     return answer;
   }
 
@@ -159,7 +162,7 @@ export class TableState implements TableReader {
   async schema(): Promise<Schema> {
     this.requireOpen();
     await this.#refreshIfDue();
-    const { version, branch } = this.#shownVersion;
+    const { version, branch } = this.#position;
     const key = `${version} ${branch ?? ""}`;
     if (this.#schema?.version === key) return this.#schema.schema;
     const schema = this.call((namespace) =>
@@ -176,7 +179,7 @@ export class TableState implements TableReader {
   async snapshot(): Promise<TableState> {
     this.requireOpen();
     await this.#refreshIfDue();
-    const { version, branch } = this.#shownVersion;
+    const { version, branch } = this.#position;
     return new TableState(this.database, {
       id: this.id,
       uri: this.uri,
@@ -187,7 +190,7 @@ export class TableState implements TableReader {
     });
   }
 
-  /** Holds the handle at a version, or at the version of a tag. */
+  /** Holds the handle at a version of its branch, or at the version and branch of a tag. */
   async checkout(versionOrTag: number | string): Promise<void> {
     const target =
       typeof versionOrTag === "string"
@@ -195,54 +198,65 @@ export class TableState implements TableReader {
         : { version: Math.trunc(versionOrTag), branch: this.branch };
     const { version, branch } = target;
     await this.call((namespace) => namespace.tableExists({ ...this.#pathOf(branch), version }));
-    this.#checkedOut = { version, branch };
+    this.#position = { version, branch, isHeld: true };
   }
 
   /** Shows the latest version, and lets changes move the handle again. */
   async checkoutLatest(): Promise<void> {
     this.requireOpen();
     await this.#lookForLatest();
-    this.#checkedOut = null;
+    // A table that was dropped and created again may have other columns in a version of the same number.
+    this.#schema = null;
   }
 
   /** Makes the version that the handle is held at the latest one, and shows that. */
   async restore(): Promise<void> {
     this.requireOpen();
-    const held = this.#checkedOut;
-    if (held === null) throw failure("Invalid input, you must run checkout before running restore");
+    const { branch, version: held, isHeld } = this.#position;
+    if (!isHeld) throw failure("Invalid input, you must run checkout before running restore");
     const { version } = await this.call((namespace) =>
-      namespace.restoreTable({ ...this.#pathOf(held.branch), version: held.version }),
+      namespace.restoreTable({ ...this.#pathOf(branch), version: held }),
     );
-    this.#checkedOut = null;
-    this.#moveTo(version);
+    this.#position = { branch, version, isHeld: false };
+    this.#lookedAt = performance.now();
   }
 
   #pathOf(branch: string | undefined): ChangedTable {
     return branch === undefined ? { id: this.id } : { id: this.id, branch };
   }
 
-  get #shownVersion(): CheckedOut {
-    return this.#checkedOut ?? { version: this.#latest, branch: this.branch };
-  }
-
-  /** Moves to a version that a change created. Changes that run together may end in any order. */
-  #moveTo(version: number): void {
-    this.#latest = Math.max(this.#latest, version);
+  /**
+   * Moves to a version that a change created. Changes that run together may end in any order.
+   * @param start position at which the change began
+   */
+  #moveTo(version: number, start: Position): void {
+    const { branch, version: shown, isHeld } = this.#position;
+    if (isHeld || branch !== start.branch) return;
+    // Versions of a table that was dropped and created again count from 1.
+    const isRecreated = version < start.version && shown >= start.version;
+    this.#position = { branch, version: isRecreated ? version : Math.max(shown, version), isHeld };
     this.#lookedAt = performance.now();
   }
 
   async #refreshIfDue(): Promise<void> {
     const { readConsistencyInterval: seconds } = this.database;
-    if (seconds === undefined || this.#checkedOut !== null) return;
+    if (seconds === undefined || this.#position.isHeld) return;
     if (performance.now() - this.#lookedAt >= seconds * 1000) await this.#lookForLatest();
   }
 
+  /** Shows the latest version, and ends a hold. A checkout that ends meanwhile wins. */
   async #lookForLatest(): Promise<void> {
     const begun = performance.now();
-    const { version } = await this.call((namespace) => namespace.describeTable(this.#pathOf(this.branch)));
+    const start = this.#position;
+    const { branch } = start;
+    const { version } = await this.call((namespace) => namespace.describeTable(this.#pathOf(branch)));
     if (version === undefined)
       throw failure(`Table '${this.name}' was not found: it is declared, but has no version`);
-    this.#latest = version;
+    const now = this.#position;
+    if (now !== start && (now.isHeld || now.branch !== branch)) return;
+    // A change of this handle that ended meanwhile may have created a later version.
+    const latest = now === start ? version : Math.max(now.version, version);
+    this.#position = { branch, version: latest, isHeld: false };
     this.#lookedAt = begun;
   }
 }

@@ -325,6 +325,21 @@ describe("a history of two handles", () => {
       ["lists", async ({ tables }) => Object.keys(await (await tables.t.branches()).list())],
       open("c", [], { branch: "exp", version: 1 }),
       look("c"),
+      [
+        "tags a branch",
+        async ({ tables }) => (await tables.b.tags()).create("tip", await tables.b.version()),
+      ],
+      ...["restore", "checkoutLatest"].flatMap((way) => [
+        open("e"),
+        on("e", "checkout", "tip"),
+        look("e"),
+        on("e", "currentBranch"),
+        on("e", way),
+        look("e"),
+        on("e", "currentBranch"),
+      ]),
+      on("e", "add", rowsOf(8)),
+      look("e"),
       failing(open("d", [], { branch: "none" }), /Not found/),
       [
         "deletes an unknown branch",

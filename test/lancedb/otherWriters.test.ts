@@ -83,6 +83,26 @@ it("a handle of a dropped table fails, and shows the new table after checkoutLat
   expect([await table.version(), await table.countRows()]).toEqual([1, 1]);
 });
 
+it("a handle's own writes show a table that was recreated with fewer versions", async () => {
+  const connection = await connect(await makeTempDir());
+  const table = await connection.createTable("t", rowsOf(1));
+  for (const id of [2, 3, 4]) await table.add(rowsOf(id));
+  await connection.dropTable("t");
+  await connection.createTable("t", rowsOf(7, 8, 9));
+  await Promise.all([table.delete("id = 7"), table.delete("id = 8")]);
+  expect([await table.version(), await table.countRows()]).toEqual([3, 1]);
+});
+
+it("checkoutLatest shows the columns of a table that was recreated with as many versions", async () => {
+  const connection = await connect(await makeTempDir());
+  const table = await connection.createTable("t", rowsOf(1));
+  await connection.dropTable("t");
+  await connection.createTable("t", [{ other: "x" }]);
+  await table.checkoutLatest();
+  expect((await table.schema()).fields.map(({ name }) => name)).toEqual(["other"]);
+  expect(await table.add([{ other: "y" }])).toEqual({ version: 2 });
+});
+
 it("a deletion, an update and a merge see the latest rows, even through an old handle", async () => {
   const connection = await connect(await makeTempDir());
   const table = await connection.createTable("t", [{ id: 1, n: 1 }]);
