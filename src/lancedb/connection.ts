@@ -11,7 +11,7 @@ import type * as types from "./connectionTypes.js";
 import type { Database } from "./database.js";
 import { jobOf } from "./databaseJob.js";
 import { type EngineRows, rowsToCreate, schemaToCreate } from "./engineRows.js";
-import { failure, notSupported, translated } from "./failures.js";
+import { engineErrorOf, failure, ignoreMissingTable, notSupported, translated } from "./failures.js";
 import { Job, jobInfoOf } from "./job.js";
 import type { SchemaLike } from "./like.js";
 import { MaterializedView } from "./materialized_view.js";
@@ -158,7 +158,10 @@ export class LocalConnection extends Connection {
   }
 
   async dropAllTables(namespacePath?: string[]): Promise<void> {
-    for (const name of await this.tableNames(namespacePath)) await this.dropTable(name, namespacePath);
+    for (const name of await this.tableNames(namespacePath)) {
+      // Others may drop a table after it was listed.
+      await this.dropTable(name, namespacePath).catch(ignoreMissingTable);
+    }
   }
 
   async describeNamespace(namespacePath: string[]): Promise<native.DescribeNamespaceResponse> {
@@ -362,8 +365,8 @@ const propertiesOf = ({ properties = {} }: { readonly properties?: Properties | 
 
 /** True if an error tells that there is no such job. Servers without codes answer 404. */
 const isMissing = (error: unknown): boolean => {
-  const { cause } = error as { readonly cause?: unknown };
-  return cause instanceof NamespaceError && (cause.type === "TransactionNotFound" || isMissingPath(cause));
+  const cause = engineErrorOf(error);
+  return cause !== undefined && (cause.type === "TransactionNotFound" || isMissingPath(cause));
 };
 
 /** Returns the options of a new table's storage, with names in snake case. */

@@ -25,6 +25,17 @@ export function inCall(call: string, error: unknown): Error {
   return failure(`${call}: ${CODE}, ${message}`, cause);
 }
 
+/** Returns the engine's error that an error stands for; undefined for other errors. */
+export function engineErrorOf(error: unknown): NamespaceError | undefined {
+  const { cause } = (error ?? {}) as { readonly cause?: unknown };
+  return cause instanceof NamespaceError ? cause : undefined;
+}
+
+/** Passes an error on, but for one of the engine that tells that the table is not there. */
+export function ignoreMissingTable(error: unknown): undefined {
+  if (engineErrorOf(error)?.type !== "TableNotFound") throw error;
+}
+
 /** LanceDB's sentence for a text of the engine. The groups of the pattern are its arguments. */
 type Sentence = readonly [pattern: RegExp, sentence: (...groups: string[]) => string];
 

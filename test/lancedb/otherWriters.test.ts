@@ -125,6 +125,14 @@ it("concurrent writes of one handle leave it at the last version", async () => {
   expect([await table.version(), await table.countRows()]).toEqual([6, 6]);
 });
 
+it("two connections drop all tables at once", async () => {
+  const root = await makeTempDir();
+  const [connection, rival] = [await connect(root), await connect(root)];
+  for (const name of ["a", "b", "c"]) await connection.createTable(name, rowsOf(1));
+  await Promise.all([connection.dropAllTables(), rival.dropAllTables()]);
+  expect(await connection.tableNames()).toEqual([]);
+});
+
 it("a database in memory keeps its tables while the connection lives", async () => {
   const connection = await connect("memory://");
   const table = await connection.createTable("t", rowsOf(1, 2));
