@@ -49,9 +49,7 @@ export function definitionFromMetadata(
 ): MaterializedViewDefinition {
   const text = metadata.get(DEFINITION_META_KEY);
   if (text === undefined) throw failure(`Table '${name}' is not a materialized view`);
-  const { source_table, projections, filter, limit, inputs, source_namespace } = JSON.parse(
-    text,
-  ) as StoredView;
+  const { source_table, projections, filter, limit, inputs, source_namespace } = storedView(text, name);
   if (limit != null && !Number.isSafeInteger(limit)) {
     throw failure(`The limit of the view '${name}' is too large to represent exactly`);
   }
@@ -73,6 +71,20 @@ interface StoredView {
   readonly limit?: number | null;
   readonly inputs?: string[];
   readonly source_namespace?: string[];
+}
+
+/** @throws Error for a text that is not the definition of a view */
+function storedView(text: string, name: string): StoredView {
+  try {
+    const stored = JSON.parse(text);
+    const { source_table, projections = [], inputs = [], source_namespace = [] } = stored;
+    if (typeof source_table === "string" && [projections, inputs, source_namespace].every(Array.isArray)) {
+      return stored;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+  }
+  throw failure(`The definition of the view '${name}' is not valid`);
 }
 
 /** A view and the query that defines it. */

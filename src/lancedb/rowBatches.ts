@@ -57,6 +57,10 @@ function parts(
   throw failure(`${name}: must be a RecordBatch`);
 }
 
+/** Makes a batch without rows. */
+export const emptyBatch = (schema: Schema): RecordBatch =>
+  makeBatch(schema, columnRows({ schema, batches: [] }, "schema").columns, 0);
+
 /** Makes one batch of all rows of a table. */
 export function oneBatch(table: Table): RecordBatch {
   if (table.batches.length === 1) return table.batches[0];

@@ -20,7 +20,7 @@ import { NamespaceError } from "../errors.js";
 import { parseInSteps } from "../expression/parse/parse.js";
 import type { MaterializedViewOptions } from "./connectionTypes.js";
 import type { Database } from "./database.js";
-import { failure, translated } from "./failures.js";
+import { engineErrorOf, failure, ignoreMissingTable, translated } from "./failures.js";
 import {
   DEFINITION_META_KEY,
   definitionFromMetadata,
@@ -30,6 +30,7 @@ import {
   validateNonNegativeInteger,
 } from "./materialized_view.js";
 import type { RefreshMaterializedViewResult } from "./native.js";
+import { emptyBatch } from "./rowBatches.js";
 import type { Opened, TableState } from "./tableState.js";
 
 /** Column of a view with the ids of its source rows. */
@@ -89,7 +90,9 @@ export async function viewNames(database: Database): Promise<string[]> {
   const { tables } = await database.call((namespace) => namespace.listTables({ id: [] }));
   const names: string[] = [];
   for (const name of tables) {
-    const { metadata } = await database.call((namespace) => namespace.describeTable({ id: [name] }), name);
+    const described = database.call((namespace) => namespace.describeTable({ id: [name] }), name);
+    // Others may drop a table after it was listed.
+    const { metadata } = (await described.catch(ignoreMissingTable)) ?? {};
     if (metadata !== undefined && Object.hasOwn(metadata, DEFINITION_META_KEY)) names.push(name);
   }
   return names;
@@ -211,19 +214,20 @@ async function sourceOf(
   return { id, version: version.version, timestampMillis: version.timestampMillis };
 }
 
-/** Returns the source version that a view was computed from; null if it is not there any more. */
+/** Returns the source version that a view was computed from; null if it is unknown, or not there any more. */
 async function lastSource(
   view: TableState,
   { id }: Source,
   metadata: ReadonlyMap<string, string>,
 ): Promise<number | null> {
-  const [version, time] = [metadata.get(SOURCE_VERSION), metadata.get(SOURCE_TIME)];
-  if (version === undefined || time === undefined) return null;
+  const [text, time] = [metadata.get(SOURCE_VERSION) ?? "", metadata.get(SOURCE_TIME) ?? ""];
+  const version = Number(text);
+  if (!/^\d+$/.test(text) || !/^\d+$/.test(time) || !Number.isSafeInteger(version)) return null;
   try {
-    const described = await view.database.namespace.describeTableVersion({ id, version: Number(version) });
-    return BigInt(described.version.timestampMillis) === BigInt(time) / NANOSECONDS ? Number(version) : null;
+    const described = await view.call((namespace) => namespace.describeTableVersion({ id, version }));
+    return BigInt(described.version.timestampMillis) === BigInt(time) / NANOSECONDS ? version : null;
   } catch (error) {
-    if (error instanceof NamespaceError && error.type === "TableVersionNotFound") return null;
+    if (engineErrorOf(error)?.type === "TableVersionNotFound") return null;
     throw error;
   }
 }
@@ -257,11 +261,10 @@ async function rebuild(
   source: Source,
 ): Promise<number> {
   const { filter, limit } = definition;
-  const schema = await view.schema();
   const rows = await view.call((namespace) =>
     namespace.queryTable({ ...queryOf(definition, source), filter, ...limited(limit) }),
   );
-  const data = await batchesOf(rows, schema);
+  const data = fittedRows(rows, await view.schema());
   const { numInsertedRows } = await view.change((namespace, table) =>
     namespace.insertIntoTable({ ...table, mode: "Overwrite" }, data),
   );
@@ -288,12 +291,12 @@ async function merge(
     view.call((namespace) => namespace.countTableRows({ id, version, predicate: condition }));
   const total = await selected(filter);
   if (limit !== undefined && total > limit) return null;
+  const left = await idsOf(view, source, `${changed} AND (${filter}\n) IS NOT TRUE`);
+  if (left === null) return null;
   const rows = await view.call((namespace) =>
     namespace.queryTable({ ...queryOf(definition, source), filter: `(${filter}\n) AND ${changed}` }),
   );
-  const data = await batchesOf(rows, await view.schema());
-  const left = await idsOf(view, source, `${changed} AND (${filter}\n) IS NOT TRUE`);
-  if (left === null) return null;
+  const data = fittedRows(rows, await view.schema());
   const merged = await view.change((namespace, table) =>
     namespace.mergeInsertIntoTable(
       {
@@ -341,7 +344,7 @@ async function deleteRemoved(view: TableState, { id, version }: Source): Promise
     );
     const present = new Set<bigint>();
     for await (const each of taken) for (const rowId of idsIn(each)) present.add(rowId);
-    removed.push(...rowIds.filter((rowId) => !present.has(rowId)));
+    for (const rowId of rowIds) if (!present.has(rowId)) removed.push(rowId);
     if (removed.length > MAX_DELETED) return false;
   }
   if (removed.length === 0) return true;
@@ -373,21 +376,14 @@ async function record(
   return version;
 }
 
-/** Returns rows with the fields of a schema: a table if there are none, as the engine needs a schema. */
-async function batchesOf(
-  rows: AsyncIterable<Rows>,
-  schema: Schema,
-): Promise<ArrowTable | AsyncIterable<Rows>> {
-  const batches = rows[Symbol.asyncIterator]();
-  const first = await batches.next();
-  if (first.done === true) return new ArrowTable(schema);
+/** Yields rows with the fields of a schema. There is always a batch: the engine takes its schema. */
+async function* fittedRows(rows: AsyncIterable<Rows>, schema: Schema): AsyncGenerator<Rows> {
   const type = new Struct(schema.fields);
-  const fitted = ({ data }: Rows) =>
-    new RecordBatch(schema, makeData({ type, length: data.length, nullCount: 0, children: data.children }));
-  return (async function* () {
-    yield fitted(first.value);
-    for (let next = await batches.next(); next.done !== true; next = await batches.next()) {
-      yield fitted(next.value);
-    }
-  })();
+  let isEmpty = true;
+  for await (const { data } of rows) {
+    isEmpty = false;
+    const { length, children } = data;
+    yield new RecordBatch(schema, makeData({ type, length, nullCount: 0, children }));
+  }
+  if (isEmpty) yield emptyBatch(schema);
 }

@@ -2,8 +2,13 @@
 
 import * as reference from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
+import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import { TableNotFoundError } from "../../src/errors.js";
 import { connect } from "../../src/lancedb/connect.js";
+import { Database } from "../../src/lancedb/database.js";
 import { DEFINITION_META_KEY, definitionFromMetadata } from "../../src/lancedb/materialized_view.js";
+import type { NamespaceCalls } from "../../src/lancedb/tableReader.js";
+import { viewNames } from "../../src/lancedb/views.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const PEOPLE = [
@@ -112,6 +117,43 @@ describe("a view of the drop-in", () => {
     expect(await db.listMaterializedViews()).toEqual([]);
     const stored = new Map([[DEFINITION_META_KEY, '{"source_table":"people","limit":9007199254740993}']]);
     expect(() => definitionFromMetadata(stored, "v")).toThrow(/too large to represent exactly/);
+    for (const text of [
+      "{",
+      "null",
+      "{}",
+      '{"source_table":7}',
+      '{"source_table":"people","inputs":"age"}',
+    ]) {
+      const metadata = new Map([[DEFINITION_META_KEY, text]]);
+      expect(() => definitionFromMetadata(metadata, "v")).toThrow("definition of the view 'v' is not valid");
+    }
+  });
+
+  it("is rebuilt if its record of the source is not valid, and may have no rows", async () => {
+    const root = await makeTempDir();
+    const db = await connect(root);
+    await db.createTable("people", PEOPLE, STABLE);
+    const view = await db.createMaterializedView("old", "people", { where: "age > 99" });
+    expect(await view.refresh()).toMatchObject({ mode: "rebuild", rowsWritten: 0 });
+    await using namespace = new DirectoryNamespace({ root });
+    for (const [key, value] of [
+      ["mv.source_version", "one"],
+      ["mv.source_version_ts", "now"],
+    ]) {
+      const { metadata } = await namespace.describeTable({ id: ["old"] });
+      await namespace.updateTableSchemaMetadata({ id: ["old"], metadata: { ...metadata, [key]: value } });
+      const opened = await db.openMaterializedView("old");
+      expect(await opened.refresh()).toMatchObject({ mode: "rebuild", rowsWritten: 0 });
+      expect(await opened.refresh()).toMatchObject({ mode: "no_op" });
+    }
+  });
+
+  it("is not listed if another connection drops its table meanwhile", async () => {
+    const namespace = {
+      listTables: async () => ({ tables: ["gone"] }),
+      describeTable: async () => Promise.reject(new TableNotFoundError("there is no table gone")),
+    } as unknown as NamespaceCalls;
+    expect(await viewNames(new Database({ namespace, uri: "/db", kind: "ListingDatabase" }))).toEqual([]);
   });
 
   it("is refreshed by LanceDB, and refreshes LanceDB's", async () => {
