@@ -7,12 +7,19 @@ import { recordsFunctions, withEmbeddings } from "./embed.js";
 import { type EmbeddingFunctionConfig, getRegistry } from "./embedding/registry.js";
 import { castTable, needsCast } from "./fitTable.js";
 import { type Data, isArrowTable, type SchemaLike, type TableLike } from "./like.js";
+import { oneBatch } from "./rowBatches.js";
 import { sanitizeTable } from "./sanitizeData.js";
 import { sanitizeSchema } from "./sanitizeTypes.js";
 import { Scannable } from "./scannable.js";
 
 /** Rows that the engine's calls take as their `data`. */
-export type EngineRows = TableLike | AsyncIterable<RecordBatch>;
+export type EngineRows = TableLike | ScannedRows;
+
+/** Batches that are read one by one. */
+interface ScannedRows extends AsyncIterable<RecordBatch> {
+  /** Schema of a table that would have these rows. */
+  readonly schema: Schema;
+}
 
 /** Choices of {@link rowsToCreate}. */
 export interface CreatedRows {
@@ -72,29 +79,23 @@ function requireData(data: unknown): Data {
   throw new Error(`Expected an array of objects or an Arrow table, but found ${typeof data}`);
 }
 
-/** The engine takes the schema of an iterable from its first batch, so a scan without batches is a table. */
-async function scannedRows(
-  { schema, inner }: Scannable,
-  tableSchema: Schema | undefined,
-): Promise<EngineRows> {
-  const batches = inner.scan();
-  const first = await batches.next();
-  if (first.done === true) return new Table(sanitizeSchema(schema));
-  const all = resumed(first.value, batches);
-  if (tableSchema === undefined || !recordsFunctions(tableSchema)) return all;
-  return embedded(all, tableSchema);
-}
-
-async function* resumed(
-  first: RecordBatch,
-  rest: AsyncGenerator<RecordBatch, void>,
-): AsyncGenerator<RecordBatch> {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    await rest.return();
-  }
+/** Returns the rows of a source. It is opened when the engine reads, not for a call that is refused. */
+function scannedRows({ inner }: Scannable, tableSchema: Schema | undefined): EngineRows {
+  const schema = sanitizeSchema(inner.schema);
+  const isEmbedded = tableSchema !== undefined && recordsFunctions(tableSchema);
+  return {
+    schema,
+    async *[Symbol.asyncIterator]() {
+      let isEmpty = true;
+      const batches = inner.scan();
+      for await (const batch of isEmbedded ? embedded(batches, tableSchema) : batches) {
+        isEmpty = false;
+        yield batch;
+      }
+      // The engine takes the schema of the rows from their first batch.
+      if (isEmpty) yield oneBatch(new Table(schema));
+    },
+  };
 }
 
 async function* embedded(batches: AsyncIterable<RecordBatch>, schema: Schema): AsyncGenerator<RecordBatch> {

@@ -22,9 +22,8 @@ export type BatchSource =
 
 /** Source of a {@link Scannable}, for the calls of this package. */
 export interface ScannableSource {
+  /** @throws Error for a reader that is not open */
   readonly schema: Schema;
-  readonly numRows: number | null;
-  readonly rescannable: boolean;
   /**
    * Begins a scan.
    * @throws Error for a second scan of rows that can be read once
@@ -111,28 +110,33 @@ export class Scannable {
 }
 
 class Source implements ScannableSource {
-  readonly schema: Schema;
-  readonly numRows: number | null;
-  readonly rescannable: boolean;
+  readonly #scannable: Scannable;
   readonly #open: () => unknown;
   #isScanned = false;
 
-  constructor({ schema, numRows, rescannable }: Scannable, open: () => unknown) {
-    this.schema = schema;
-    this.numRows = numRows;
-    this.rescannable = rescannable;
+  constructor(scannable: Scannable, open: () => unknown) {
+    this.#scannable = scannable;
     this.#open = open;
   }
 
+  get schema(): Schema {
+    return requireSchema(this.#scannable);
+  }
+
   async *scan(): AsyncGenerator<RecordBatch, void> {
-    if (this.#isScanned && !this.rescannable)
+    if (this.#isScanned && !this.#scannable.rescannable)
       throw new Error("The Scannable was read already; it can be read once");
-    if (this.schema === undefined) throw new Error("The reader has no schema: call its method open() first");
+    requireSchema(this.#scannable);
     this.#isScanned = true;
     const batches = asIterable(this.#open());
     if (batches === null) throw new Error("A Scannable must yield record batches");
     yield* batches;
   }
+}
+
+function requireSchema({ schema }: { readonly schema: Schema | undefined }): Schema {
+  if (schema === undefined) throw new Error("The reader has no schema: call its method open() first");
+  return schema;
 }
 
 /** Returns what can be iterated over an iterable or an iterator; null for another value. */
@@ -147,9 +151,9 @@ function asIterable(value: unknown): AsyncIterable<RecordBatch> | Iterable<Recor
 /** True for an iterator, and for what returns itself as its iterator. */
 function isOneShot(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
-  const { [Symbol.asyncIterator]: openAsync, [Symbol.iterator]: open = openAsync } = value as {
+  const { [Symbol.iterator]: open, [Symbol.asyncIterator]: openAsync = open } = value as {
     [Symbol.asyncIterator]?: () => unknown;
     [Symbol.iterator]?: () => unknown;
   };
-  return open === undefined ? "next" in value : (openAsync ?? open).call(value) === value;
+  return openAsync === undefined ? "next" in value : openAsync.call(value) === value;
 }

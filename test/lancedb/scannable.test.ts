@@ -3,6 +3,7 @@
 import { type RecordBatch, RecordBatchReader, tableToIPC } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { makeArrowTable } from "../../src/lancedb/arrow.js";
+import { connect } from "../../src/lancedb/connect.js";
 import { type BatchSource, Scannable } from "../../src/lancedb/scannable.js";
 import { nativeModule } from "../support/nativeLancedb.js";
 
@@ -87,5 +88,41 @@ describe("Scannable", () => {
       throw gone;
     });
     await expect(rowsOf(failing)).rejects.toBe(gone);
+  });
+
+  it("is not opened for a call that is refused, and closed after one that reads it", async () => {
+    const connection = await connect("memory://");
+    const numbers = await connection.createTable("numbers", table);
+    const texts = await connection.createTable("texts", [{ text: "a" }]);
+    const events: string[] = [];
+    const source = () =>
+      Scannable.fromFactory(schema, async function* () {
+        events.push("opened");
+        try {
+          yield* batches;
+        } finally {
+          events.push("closed");
+        }
+      }) as Promise<never>;
+    await expect(connection.createTable("numbers", await source())).rejects.toThrow("already exists");
+    await expect(connection.createTable("a/b", await source())).rejects.toThrow("Invalid table name");
+    await connection.createTable("numbers", await source(), { existOk: true });
+    await expect(connection.createTable("texts", await source(), { existOk: true })).rejects.toThrow(
+      "Provided schema does not match",
+    );
+    await numbers.checkout(1);
+    await expect(numbers.add(await source())).rejects.toThrow("cannot be modified");
+    expect(events).toEqual([]);
+    await expect(texts.add(await source())).rejects.toThrow("different schema");
+    expect(events).toEqual(["opened", "closed"]);
+  });
+
+  it("without batches makes a table without rows", async () => {
+    const connection = await connect("memory://");
+    const none = (await Scannable.fromIterable(schema, [])) as never;
+    const created = await connection.createTable("none", none);
+    expect([await created.countRows(), (await created.schema()).names]).toEqual([0, ["id"]]);
+    await created.add((await Scannable.fromTable(table)) as never);
+    expect(await created.countRows()).toBe(2);
   });
 });
