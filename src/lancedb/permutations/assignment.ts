@@ -159,7 +159,8 @@ function* hashedRows(rows: ArrowTable, options: SplitHashOptions): Steps<Assignm
   }
   const keys = options.columns.map((_, index) => rows.getChild(`key_${index}`));
   const ids = new BigUint64Array(rows.numRows);
-  const order: number[] = [];
+  const order = new Uint32Array(rows.numRows);
+  let length = 0;
   const pace = new Pace(STEP_ROWS);
   for (let row = 0; row < rows.numRows; row++) {
     let hash = HASH_START;
@@ -171,9 +172,9 @@ function* hashedRows(rows: ArrowTable, options: SplitHashOptions): Steps<Assignm
     });
     if (split !== -1) {
       ids[row] = BigInt(split);
-      order.push(row);
+      order[length++] = row;
     }
     if (pace.isStep()) yield;
   }
-  return { order: Uint32Array.from(order), splits: numberedSplits(ids) };
+  return { order: order.subarray(0, length), splits: numberedSplits(ids) };
 }
