@@ -119,6 +119,9 @@ export class VectorQuery extends StandardQueryBase<VectorSearchParts> {
 
   /** Sets what orders the rows of a search by vector and text. Default: reciprocal rank fusion. */
   rerank(reranker: Reranker): VectorQuery {
+    if (typeof reranker?.rerankHybrid !== "function") {
+      throw failure("rerank: must be a reranker, which has the method rerankHybrid");
+    }
     this.parts.vector.reranker = reranker;
     return this;
   }

@@ -223,6 +223,15 @@ describe("a reranker", () => {
     await expect(search(async () => undefined as Any).toArray()).rejects.toThrow("must be a RecordBatch");
   });
 
+  it.each([undefined, null, {}, { rerankHybrid: 1 }, "rrf"])("cannot be %s", (reranker) => {
+    expect(() =>
+      here
+        .query()
+        .nearestTo(VECTOR)
+        .rerank(reranker as Any),
+    ).toThrow("rerank: must be a reranker, which has the method rerankHybrid");
+  });
+
   it("that returns no real batch is refused", async () => {
     const type = { typeId: 3, precision: 1 };
     const schema = { fields: [{ name: "_relevance_score", type, nullable: true }] };
