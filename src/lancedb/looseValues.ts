@@ -7,7 +7,8 @@
  * numeral, or numbers beyond the range of a type.
  */
 
-import type { DataType, Field } from "apache-arrow";
+import { DataType, type Field } from "apache-arrow";
+import { formatDecimal } from "../arrow/objects/decimalText.js";
 import { iterableItems, memberOf, pairsOf } from "../arrow/objects/valueKinds.js";
 import { isDate as isDateValue } from "../bytes/anyRealm.js";
 import { bytesOf } from "../bytes/view.js";
@@ -15,6 +16,8 @@ import { coerceBlobValue, isBlobField } from "./blobField.js";
 import * as like from "./like.js";
 import { isAbsent } from "./schema.js";
 
+/** Number of the type of large lists, which apache-arrow has since release 21. */
+const LARGE_LIST = 21;
 const DAY_MS = 86_400_000;
 const encoder = new TextEncoder();
 
@@ -25,15 +28,9 @@ export function mustLoosen(values: readonly unknown[], field: Field): boolean {
 }
 
 function isConverted({ type }: Field): boolean {
-  const { typeId } = type;
   const isBytes = like.isBinary(type) || like.isLargeBinary(type) || like.isFixedSizeBinary(type);
-  return isBytes || typeId === MAP || (type.children ?? []).some((child: Field) => isConverted(child));
+  return isBytes || like.isMap(type) || (type.children ?? []).some((child: Field) => isConverted(child));
 }
-
-/** Number of the type of maps, in all releases of apache-arrow. */
-const MAP = 17;
-/** Number of the type of dictionaries. */
-const DICTIONARY = -1;
 
 /** Returns a value in the form that the encoder of a field takes, or unchanged. */
 export function loosened(value: unknown, field: Field): unknown {
@@ -46,16 +43,13 @@ export function loosened(value: unknown, field: Field): unknown {
     return items === null ? value : Array.from(items, (each) => loosened(each, item));
   }
   if (like.isStruct(type)) return struct(value, type.children);
-  if (type.typeId === MAP) {
+  if (like.isMap(type)) {
     const [key, item] = type.children[0].type.children as Field[];
     const pairs = pairsOf(value);
     return pairs?.map((pair) => [loosened(pair.key, key), loosened(pair.value, item)]) ?? value;
   }
-  return leaf(value, type.typeId === DICTIONARY ? type.dictionary : type);
+  return leaf(value, DataType.isDictionary(type) ? type.dictionary : type);
 }
-
-/** Number of the type of large lists. */
-const LARGE_LIST = 21;
 
 function struct(value: unknown, fields: readonly Field[]): unknown {
   if (typeof value !== "object" || value === null) return value;
@@ -118,11 +112,5 @@ function unscaled(value: unknown, { scale }: { readonly scale: number }): unknow
   const words = bytesOf(value);
   let whole = 0n;
   for (let index = words.length - 1; index >= 0; index--) whole = (whole << 8n) | BigInt(words[index]);
-  return scaledText(BigInt.asIntN(8 * words.length, whole), scale);
-}
-
-function scaledText(whole: bigint, scale: number): string {
-  if (scale <= 0) return `${whole}${"0".repeat(-scale)}`;
-  const digits = `${whole < 0n ? -whole : whole}`.padStart(scale + 1, "0");
-  return `${whole < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+  return formatDecimal(BigInt.asIntN(8 * words.length, whole), scale);
 }

@@ -4,8 +4,10 @@
  * does too.
  */
 
-import { type DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
+import { type DataType, type Field, type Schema, Type } from "apache-arrow";
 import type { JsonArrowField, JsonArrowSchema, JsonArrowType } from "./schemaJson.js";
+import { TIME_UNITS } from "./type.js";
+import type { ForeignType } from "./typeParameters.js";
 
 /** Converts a schema. */
 export function exactSchemaJson(schema: Schema): JsonArrowSchema {
@@ -23,7 +25,7 @@ function exactField(field: Field): JsonArrowField {
 
 /** Returns the JSON of a type of any release of apache-arrow. */
 export function exactTypeJson(type: DataType): JsonArrowType {
-  const { name, length } = exactName(type);
+  const { name, length } = exactName(type as ForeignType);
   // The values of a dictionary are not fields, but the entries of a map are.
   const children = (type.typeId as Type) === Type.Dictionary ? [] : (type.children ?? []);
   return {
@@ -35,28 +37,6 @@ export function exactTypeJson(type: DataType): JsonArrowType {
 
 const metadataOf = (metadata: ReadonlyMap<string, string>) =>
   metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) };
-
-const UNITS = {
-  [TimeUnit.SECOND]: "s",
-  [TimeUnit.MILLISECOND]: "ms",
-  [TimeUnit.MICROSECOND]: "us",
-  [TimeUnit.NANOSECOND]: "ns",
-} as const;
-
-/** Members of the types below, of any release of apache-arrow. */
-interface AnyType {
-  readonly typeId: Type;
-  readonly isSigned?: boolean;
-  readonly bitWidth?: number;
-  readonly precision?: number;
-  readonly scale?: number;
-  readonly unit?: number;
-  readonly timezone?: string | null;
-  readonly byteWidth?: number;
-  readonly listSize?: number;
-  readonly dictionary?: DataType;
-  readonly indices?: DataType;
-}
 
 /** Names of types without parameters, and of types whose parameters are fields. */
 const NAMES: Partial<Record<Type, string>> = {
@@ -72,9 +52,8 @@ const NAMES: Partial<Record<Type, string>> = {
   [Type.Map]: "map",
 };
 
-function exactName(dataType: DataType): { readonly name: string; readonly length?: number } {
-  const type: AnyType = dataType;
-  const unit = () => UNITS[type.unit as TimeUnit];
+function exactName(type: ForeignType): { readonly name: string; readonly length?: number } {
+  const unit = () => TIME_UNITS[type.unit ?? -1];
   switch (type.typeId) {
     case Type.Int:
       return { name: `${type.isSigned ? "int" : "uint"}${type.bitWidth}` };
@@ -95,10 +74,10 @@ function exactName(dataType: DataType): { readonly name: string; readonly length
     case Type.FixedSizeList:
       return { name: "fixed_size_list", length: type.listSize };
     case Type.Dictionary: {
-      const { dictionary, indices } = type as Required<AnyType>;
+      const { dictionary, indices } = type as Required<ForeignType>;
       return { name: `dict:${exactName(dictionary).name}:${exactName(indices).name}:false` };
     }
     default:
-      return { name: NAMES[type.typeId] ?? String(dataType) };
+      return { name: NAMES[type.typeId as Type] ?? String(type) };
   }
 }

@@ -12,17 +12,14 @@ import { alignedBytes } from "../../bytes/aligned.js";
 import { failure } from "../failures.js";
 import { programRows, type Rows } from "../programRows.js";
 import type { Reranker } from "../rerankers/index.js";
-import { RRFReranker } from "../rerankers/rrf.js";
+import { RELEVANCE, RRFReranker } from "../rerankers/rrf.js";
 import { columnRows, oneBatch, partsOf } from "../rowBatches.js";
 import type { TableReader } from "../tableReader.js";
-import { requestOf, type SearchParts, type TextParts, type VectorSearchParts } from "./parts.js";
+import { FOUND_ROWS, requestOf, type SearchParts, type TextParts, type VectorSearchParts } from "./parts.js";
 import type { RunOptions } from "./running.js";
 
-/** Rows of a search without a limit. */
-const FOUND_ROWS = 10;
 /** Scores that differ by less count as equal. */
 const LEAST_RANGE = 10e-5;
-const RELEVANCE = "_relevance_score";
 
 /** Parts of a hybrid search. */
 export interface HybridParts extends VectorSearchParts {

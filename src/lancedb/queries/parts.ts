@@ -18,8 +18,8 @@ import type { Reranker } from "../rerankers/index.js";
 import { isPromise, type VectorNumbers } from "./numbers.js";
 import type { FullTextQuery } from "./textQueries.js";
 
-/** Rows of a full-text search without a limit. */
-const FOUND_ROWS = 10;
+/** Rows of a search without a limit. */
+export const FOUND_ROWS = 10;
 /** Partitions of an index that a search reads by default. */
 const DEFAULT_PROBES = 20;
 

@@ -1,7 +1,9 @@
 /** Full-text queries as objects. Each holds the structured query that the engine takes. */
 
 import type { MatchTextQuery, StructuredTextQuery } from "../../namespace/textQueries.js";
+import { shortly } from "../../optionMembers.js";
 import { failure } from "../failures.js";
+import { textOf } from "./numbers.js";
 
 /** Kinds of full-text queries. */
 export enum FullTextQueryType {
@@ -89,8 +91,8 @@ export class MatchQuery implements FullTextQuery {
     const { boost, fuzziness, maxExpansions, operator, prefixLength } = options ?? {};
     this.inner = {
       match: {
-        terms: requireText(query, "query"),
-        column: requireText(column, "column"),
+        terms: textOf(query, "query"),
+        column: textOf(column, "column"),
         boost: optionalNumber(boost, "boost"),
         fuzziness: optionalNumber(fuzziness, "fuzziness"),
         maxExpansions: optionalNumber(maxExpansions, "maxExpansions"),
@@ -120,8 +122,8 @@ export class PhraseQuery implements FullTextQuery {
   constructor(query: string, column: string, options?: { slop?: number }) {
     this.inner = {
       phrase: {
-        terms: requireText(query, "query"),
-        column: requireText(column, "column"),
+        terms: textOf(query, "query"),
+        column: textOf(column, "column"),
         slop: optionalNumber(options?.slop, "slop"),
       },
     };
@@ -172,7 +174,7 @@ export class MultiMatchQuery implements FullTextQuery {
    * @param options `boosts`: factor of the score of each column, 1 by default. `operator`: `OR` by default
    */
   constructor(query: string, columns: string[], options?: { boosts?: number[]; operator?: Operator }) {
-    const terms = requireText(query, "query");
+    const terms = textOf(query, "query");
     if (columns.length === 0) {
       throw failure("Failed to create multi match query: Cannot create MultiMatchQuery with no columns");
     }
@@ -187,7 +189,7 @@ export class MultiMatchQuery implements FullTextQuery {
       multiMatch: {
         matchQueries: columns.map((column, index): MatchTextQuery => {
           const boost = optionalNumber(boosts?.[index], "boosts");
-          return { terms, column: requireText(column, "columns"), boost, operator };
+          return { terms, column: textOf(column, "columns"), boost, operator };
         }),
       },
     };
@@ -233,15 +235,10 @@ function structured(query: FullTextQuery): StructuredTextQuery {
   return query.inner;
 }
 
-function requireText(value: unknown, name: string): string {
-  if (typeof value === "string") return value;
-  throw failure(`${name}: must be a text, not ${typeof value}`);
-}
-
 function optionalNumber(value: unknown, name: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number") return value;
-  throw failure(`${name}: must be a number, not ${typeof value}`);
+  throw failure(`${name}: must be a number, not ${shortly(value)}`);
 }
 
 function optionalOperator(value: unknown): Operator | undefined {

@@ -2,7 +2,7 @@
 
 import type { RecordBatch } from "apache-arrow";
 
-export * from "./rrf.js";
+export { RRFReranker } from "./rrf.js";
 
 /** Orders the rows of a search by vector and text. */
 export interface Reranker {

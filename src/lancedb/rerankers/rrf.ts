@@ -13,7 +13,8 @@ import { type ColumnRows, columnRows } from "../rowBatches.js";
 /** Added to each rank, so that the first few ranks do not outweigh all later ones. */
 const DEFAULT_K = 60;
 const ROW_ID = "_rowid";
-const RELEVANCE = "_relevance_score";
+/** Column by which rerankers order the rows. */
+export const RELEVANCE = "_relevance_score";
 
 /**
  * Orders rows by reciprocal rank fusion: each search that found a row adds 1 / (k + rank), with ranks from 0.
