@@ -10,13 +10,16 @@ const STEP_ROWS = 2048;
 
 /** True if a column of a table must be cast for a schema, and can be. */
 export const needsCast = ({ schema }: like.TableLike, target: Schema): boolean =>
-  (schema.fields as readonly Field[]).some((field) => castOf(field, target) !== null);
+  castsOf(schema.fields as readonly Field[], target).some((field) => field !== null);
 
-/** Returns the field that a column is cast to; null if it stays. */
-function castOf({ name, type }: Field, target: Schema): Field | null {
-  const wanted = target.fields.find((field) => field.name === name);
-  if (wanted === undefined || `${wanted.type}` === `${type}`) return null;
-  return isCastable(type, wanted.type) ? wanted : null;
+/** Returns, for each column, the field that it is cast to; null if it stays. */
+function castsOf(fields: readonly Field[], target: Schema): (Field | null)[] {
+  const wanted = new Map(target.fields.map((field) => [field.name, field]));
+  return fields.map(({ name, type }) => {
+    const field = wanted.get(name);
+    if (field === undefined || `${field.type}` === `${type}`) return null;
+    return isCastable(type, field.type) ? field : null;
+  });
 }
 
 /**
@@ -25,7 +28,7 @@ function castOf({ name, type }: Field, target: Schema): Field | null {
  * @throws TableSchemaValidationError for a value that the type does not hold
  */
 export function* castTable(table: Table, target: Schema): Steps<Table> {
-  const casts = table.schema.fields.map((field) => castOf(field, target));
+  const casts = castsOf(table.schema.fields, target);
   const fields = table.schema.fields.map((field, index) => casts[index] ?? field);
   const schema = new Schema(fields, table.schema.metadata);
   const batches = [];
