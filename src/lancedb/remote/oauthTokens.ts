@@ -107,7 +107,7 @@ async function jsonOf(
     const json: unknown = JSON.parse(text);
     if (typeof json === "object" && json !== null) return json as Readonly<Record<string, unknown>>;
   } catch {
-    // As any other answer of another form.
+    // The text is no JSON or too long: it gets the error of JSON that is not an object.
   }
   throw failure(`Runtime error: Failed to parse the answer of the ${what}`);
 }

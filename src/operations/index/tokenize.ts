@@ -73,7 +73,7 @@ async function tokensOf(
     throw new InvalidInputError(`text: gives more than ${MAX_WINDOWS} windows of characters`);
   }
   const tokens: Token[] = [];
-  // As in a phrase query, the first token that is kept has position 0.
+  // Positions count from the first kept token, like those of a phrase query.
   let first: number | null = null;
   await runAsync(
     analyzer.steps(text, (token, position) => {
