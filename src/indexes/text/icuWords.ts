@@ -27,13 +27,7 @@ const LETTER_OR_DIGIT = /[\p{Alphabetic}\p{N}]/u;
 const LETTERS_AND_DIGITS = /[\p{Alphabetic}\p{N}]+/gu;
 const ASCII = /^[\0-\x7f]*$/;
 /** UTF-16 units that are segmented at once: the time of each word grows with the length of the text. */
-const PIECE_LETTERS = 256;
-/**
- * A sign before which a word always ends, whatever surrounds it. Signs that may join letters or digits are
- * not among them, nor is any sign after white space or a joiner.
- */
-const SURE_END =
-  /(?<=[^\s\u200d])[\0-\x20!#$%&()*+\-/<=>?@[\\\]^`{|}~\u2010-\u2017\u201c-\u2023\u2030-\u203e\u3001-\u3003\u3008-\u301f\p{Sm}\p{Sc}]/gu;
+const PIECE_UNITS = 256;
 
 // Compiled on first use: most programs use other tokenizers.
 let segmenter: Intl.Segmenter | null = null;
@@ -62,21 +56,31 @@ export function cutIcuWords(text: string, use: UseWord): void {
     : withoutColons.replace(HANGUL, (unit) => (LETTER.test(unit) ? "a" : unit));
   let position = 0;
   for (let start = 0; start < text.length; ) {
-    const pieceEnd = endOfPiece(cut, start);
-    for (const { index, segment } of requireSegmenter().segment(cut.slice(start, pieceEnd))) {
-      const [from, to] = [start + index, start + index + segment.length];
-      const word = text.slice(from, to);
-      if (LETTER_OR_DIGIT.test(word)) use(word, position++, from, to);
+    const boundaries = boundariesFrom(cut, start);
+    for (let index = 1; index < boundaries.length; index++) {
+      const end = boundaries[index];
+      const word = text.slice(start, end);
+      if (LETTER_OR_DIGIT.test(word)) use(word, position++, start, end);
+      start = end;
     }
-    start = pieceEnd;
   }
 }
 
-/** Returns the end of a piece that contains whole words. */
-function endOfPiece(text: string, start: number): number {
-  if (text.length - start <= PIECE_LETTERS) return text.length;
-  SURE_END.lastIndex = start + PIECE_LETTERS;
-  return SURE_END.exec(text)?.index ?? text.length;
+/**
+ * Returns some boundaries from `start` on, which is the first. A segment depends on the characters after it,
+ * up to the second segment that follows: the last two segments of a piece that ends within the text are left
+ * to the next call.
+ */
+function boundariesFrom(text: string, start: number): number[] {
+  for (let length = PIECE_UNITS; ; length *= 2) {
+    const end = Math.min(text.length, start + length);
+    const boundaries: number[] = [];
+    for (const { index } of requireSegmenter().segment(text.slice(start, end)))
+      if (boundaries.push(start + index) > PIECE_UNITS) break;
+    if (end === text.length && boundaries.length <= PIECE_UNITS) return [...boundaries, end];
+    boundaries.pop();
+    if (boundaries.length > 1) return boundaries;
+  }
 }
 
 /** Passes the runs of letters and digits within the words of a text to `use`. */

@@ -115,6 +115,14 @@ describe.each(["icu", "icu/split"])("the tokenizer %s", (baseTokenizer) => {
     );
   });
 
+  it("cuts a long text without spaces quickly", { timeout: 30_000 }, async () => {
+    const tokens = await tokenize({ text: "ü,".repeat(400_000), ...plain });
+    expect(tokens.length).toBe(400_000);
+    const long = `${"x".repeat(300_000)}${",ü".repeat(200_000)}`;
+    const [first, second] = await tokenize({ text: long, ...plain, maxTokenLength: 1_000_000 });
+    expect([first.text.length, second]).toEqual([300_000, { text: "ü", position: 1 }]);
+  });
+
   it.each([
     "今日は",
     "我爱北京",
