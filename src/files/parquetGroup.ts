@@ -45,15 +45,8 @@ export async function writeRowGroup(
         values[index] ??= column.piece(index);
         if (isPieced) parts.push(encodeValues(parquet, path, values[index] ?? [], column.pieceCount > 1));
       }
-      if (!isPieced)
-        parts.push(
-          encodeValues(
-            parquet,
-            path,
-            values.flatMap((piece) => piece ?? []),
-            false,
-          ),
-        );
+      const all = isPieced ? [] : values.flatMap((piece) => piece ?? []);
+      if (!isPieced) parts.push(encodeValues(parquet, path, all, false));
       const chunk = joinedChunk(parts);
       chunks.push(chunk);
       parquet.pendingIndexes.push({ chunk });

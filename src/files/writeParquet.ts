@@ -98,39 +98,49 @@ async function written(step: () => void | Promise<void>): Promise<void> {
 /** Rows of a row group. */
 interface RowGroup {
   readonly rowCount: number;
-  readonly batches: readonly InputBatch[];
+  /** Batches of each piece: small batches share one. */
+  readonly pieces: readonly (readonly InputBatch[])[];
 }
 
 /** Yields rows in groups, made of pieces of batches. */
 async function* groupsOf(batches: AsyncIterable<InputBatch>, groupRows: number): AsyncGenerator<RowGroup> {
-  let group: InputBatch[] = [];
+  let pieces: InputBatch[][] = [];
   let groupCount = 0;
   let bytes = 0;
+  let lastPiece = { rowCount: 0, bytes: 0 };
   for await (const { columns, rowCount } of batches) {
     const pieceRows = Math.max(1, Math.floor((PIECE_BYTES * rowCount) / Math.max(1, valueBytes(columns))));
     for (let start = 0; start < rowCount; ) {
       const count = Math.min(PIECE_ROWS, pieceRows, groupRows - groupCount, rowCount - start);
-      const piece = columns.map((column) => sliceColumn(column, start, count));
-      group.push({ rowCount: count, columns: piece });
+      const batch = { rowCount: count, columns: columns.map((column) => sliceColumn(column, start, count)) };
+      const batchBytes = valueBytes(batch.columns);
       start += count;
       groupCount += count;
-      bytes += valueBytes(piece);
+      bytes += batchBytes;
+      lastPiece = { rowCount: lastPiece.rowCount + count, bytes: lastPiece.bytes + batchBytes };
+      const fits = pieces.length > 0 && lastPiece.rowCount <= PIECE_ROWS && lastPiece.bytes <= PIECE_BYTES;
+      if (fits) pieces[pieces.length - 1].push(batch);
+      else {
+        pieces.push([batch]);
+        lastPiece = { rowCount: count, bytes: batchBytes };
+      }
       if (groupCount < groupRows && bytes < ROW_GROUP_BYTES) continue;
-      yield { rowCount: groupCount, batches: group };
-      group = [];
+      yield { rowCount: groupCount, pieces };
+      pieces = [];
       groupCount = bytes = 0;
     }
   }
-  if (groupCount > 0) yield { rowCount: groupCount, batches: group };
+  if (groupCount > 0) yield { rowCount: groupCount, pieces };
 }
 
 /** Returns columns whose values are made when the writer asks for them: those of one column at a time. */
-const groupColumns = ({ fields }: Schema, { batches }: RowGroup): GroupColumn[] =>
+const groupColumns = ({ fields }: Schema, { pieces }: RowGroup): GroupColumn[] =>
   fields.map(({ name, type }, index) => ({
     name,
-    byteLength: valueBytes(batches.map(({ columns }) => columns[index] as Column)),
-    pieceCount: batches.length,
-    piece: (piece) => parquetValues(batches[piece].columns[index] as Column, type, name),
+    byteLength: valueBytes(pieces.flat().map(({ columns }) => columns[index] as Column)),
+    pieceCount: pieces.length,
+    piece: (piece) =>
+      pieces[piece].flatMap(({ columns }) => parquetValues(columns[index] as Column, type, name)),
   }));
 
 /** The bytes of a file, which go to a sink after each row group. */

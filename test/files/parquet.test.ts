@@ -235,6 +235,25 @@ describe("a written file", () => {
     expect(groups).toEqual([[10_000n, "UNCOMPRESSED"]]);
   });
 
+  it("is about as short if the rows come in many small batches", async () => {
+    const numbers = Float64Array.from({ length: 20_000 }, (_, index) => index / 7);
+    const inOne = new arrow.Table({ f: arrow.vectorFromArray(numbers) });
+    const inMany = Array.from(
+      { length: numbers.length / 10 },
+      (_, index) => inOne.slice(10 * index, 10 * index + 10).batches[0],
+    );
+    const path = join(directory, "small-batches.parquet");
+    const { byteCount } = await writeParquet(inOne, join(directory, "one-batch.parquet"));
+    const small = await writeParquet(inMany, path);
+    expect(small.byteCount).toBeLessThan(1.1 * byteCount);
+    expect(small.rowCount).toBe(numbers.length);
+    const [[sum]] = await duckdb.rows(`SELECT sum(f) FROM ${quoted(path)}`);
+    expect(sum).toBeCloseTo(
+      numbers.reduce((total, number) => total + number, 0),
+      3,
+    );
+  });
+
   it("is refused with column and type for what Parquet lacks, and leaves no file", async () => {
     const empty = new arrow.Schema([fieldOf("s", new arrow.Struct([fieldOf("e", new arrow.Struct([]))]))]);
     const { target } = bytesTarget();
