@@ -72,6 +72,7 @@ describe.each(RELEASES)("a table of Lance %s", (release) => {
       delete: () => table.delete("id = 1"),
       drop: () => table.dropColumns("int8"),
       addColumns: () => table.addColumns([{ name: "more", expression: "id + 1" }] as never),
+      clone: () => table.cloneTo("clone"),
     };
     for (const [name, change] of Object.entries(changes)) {
       const error = await change().catch((reason: unknown) => reason);

@@ -11,7 +11,7 @@ import { Clone } from "../../format/table.js";
 import { formatIdentifier } from "../../ident.js";
 import { commitCreation } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import { checkReaderFlags, checkWriterFlags } from "../../table/versions/flags.js";
+import { requireWritable } from "../../table/versions/flags.js";
 import { ABSENT, declaredAnchor } from "../../table/versions/identity.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { removeEmptyRoot } from "../../write/insert.js";
@@ -29,8 +29,7 @@ export const cloneTable: OperationBody<"cloneTable"> = async (context, request, 
   const properties = optionalProperties(request.properties);
   await access.require("queryTable", from);
   const source = await requireSnapshot(context, { id: from, version, tag, signal }, accessTo(access, from));
-  checkReaderFlags(source.file.manifest, source.path);
-  checkWriterFlags(source.file.manifest, source.path);
+  requireWritable(source.file.manifest, source.path);
   const exists = (cause?: unknown) =>
     new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`, { cause });
 

@@ -34,7 +34,7 @@ import {
   refuseTwinDirectories,
 } from "../refs/branches.js";
 import { encodeRefFile, formatBranch, lockRefs } from "../refs/refs.js";
-import { checkReaderFlags, checkWriterFlags, refuseDictionaries } from "../versions/flags.js";
+import { requireWritable } from "../versions/flags.js";
 import { ABSENT } from "../versions/identity.js";
 import { findLatestVersion } from "../versions/latestVersion.js";
 import { encodeManifestFile, readManifestFile } from "../versions/manifest.js";
@@ -215,9 +215,7 @@ async function openSource(table: TableAt, { branch, version }: BranchSource): Pr
   if (open === null) {
     throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version ?? "yet"}`);
   }
-  checkReaderFlags(open.file.manifest, open.path);
-  checkWriterFlags(open.file.manifest, open.path);
-  refuseDictionaries(open.file.manifest, open.path);
+  requireWritable(open.file.manifest, open.path);
   return { ...open, lineage };
 }
 

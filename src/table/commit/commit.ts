@@ -17,7 +17,7 @@ import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/disk/locks.js";
 import { UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { isSameDirectory } from "../versions/directoryIdentity.js";
-import { checkReaderFlags, checkWriterFlags, refuseDictionaries } from "../versions/flags.js";
+import { requireWritable } from "../versions/flags.js";
 import {
   anchorOf,
   requireAnchor,
@@ -169,9 +169,7 @@ async function readLatest<Environment extends TableEnvironment>({
     if (!isSameDirectory(entry.directory, latest.directory)) throw new TableReplacedError(table.root);
     const base = await openVersion(table, entry);
     if (base !== null) {
-      checkReaderFlags(base.file.manifest, base.path);
-      checkWriterFlags(base.file.manifest, base.path);
-      refuseDictionaries(base.file.manifest, base.path);
+      requireWritable(base.file.manifest, base.path);
       return base;
     }
     // The version was superseded and cleaned up meanwhile, or the table was dropped.

@@ -8,7 +8,7 @@ import { type Transaction, Transaction as TransactionMessage } from "../../forma
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/disk/locks.js";
 import { join } from "../../platform/native.js";
-import { checkReaderFlags, checkWriterFlags, refuseDictionaries } from "../versions/flags.js";
+import { requireWritable } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
 import { encodeManifestFile, type ManifestFile } from "../versions/manifest.js";
 import { readManifestAnew, readManifestAt } from "../versions/openVersion.js";
@@ -88,8 +88,7 @@ export class PreparedCommit {
     const base = await readManifestAnew(this.table.environment, latest);
     if (base === null) return null;
     await this.#requirePlannedOn(base);
-    checkWriterFlags(base.manifest, latest.path);
-    refuseDictionaries(base.manifest, latest.path);
+    requireWritable(base.manifest, latest.path);
     await this.#checkConflicts(latest, base, options);
     const content = applyTransaction(base, this.#transaction, {
       version: latest.version + 1,
@@ -230,9 +229,7 @@ export class PreparedCommit {
     if (entry === null || file === null) {
       throw new TableVersionNotFoundError(`${this.table.root} has no version ${operation.value.version}`);
     }
-    checkReaderFlags(file.manifest, entry.path);
-    checkWriterFlags(file.manifest, entry.path);
-    refuseDictionaries(file.manifest, entry.path);
+    requireWritable(file.manifest, entry.path);
     return file;
   }
 

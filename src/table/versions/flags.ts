@@ -69,11 +69,14 @@ export function checkWriterFlags(manifest: FeatureFlags, path: string): void {
 }
 
 /**
- * Checks that a new version can have the fields of a manifest. In tables of 0.1, manifests also hold the
+ * Checks that this build can write a version after this one. In tables of 0.1, manifests also hold the
  * dictionaries of the columns, which this release does not write.
  * @throws UnsupportedError
  */
-export function refuseDictionaries({ dataFormat, fields }: Manifest, path: string): void {
+export function requireWritable(manifest: Manifest, path: string): void {
+  checkReaderFlags(manifest, path);
+  checkWriterFlags(manifest, path);
+  const { dataFormat, fields } = manifest;
   if (dataFormat?.version !== "0.1") return;
   const field = fields.find(({ dictionary }) => (dictionary?.length ?? 0) > 0);
   if (field === undefined) return;
