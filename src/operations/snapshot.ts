@@ -13,7 +13,7 @@ import { formatIdentifier } from "../ident.js";
 import { confirmDirectory } from "../io/disk/confinement.js";
 import type { ObjectId } from "../namespace/request.js";
 import { checkBranchName, isMainBranch, type RefTarget } from "../table/refs/refs.js";
-import { refuseBufferedRows, refuseWriteSpec } from "../table/versions/bufferedRows.js";
+import { type AcceptedLogs, refuseBufferedRows, refuseLogs } from "../table/versions/bufferedRows.js";
 import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
 import { openVersion } from "../table/versions/openVersion.js";
 import { versionsDirectory } from "../table/versions/paths.js";
@@ -128,31 +128,29 @@ const confirmPlace = (
 
 /**
  * Opens the table or branch of a request for a change.
- * @throws errors of {@link openTable}; InvalidTableStateError for a declared table; UnsupportedError for a
- *   table with an LSM write spec
+ * @throws errors of {@link openTable} and {@link writableOf}; InvalidTableStateError for a declared table
  */
 export async function openWritable(
   context: OperationContext,
   request: Selection,
-  ignoresLogs = false,
+  logs: AcceptedLogs = "none",
 ): Promise<WritableTable> {
   const open = await openTable(context, request);
-  const writable = await writableOf(open, ignoresLogs);
+  const writable = await writableOf(open, logs);
   if (writable === null) throw withoutData(open.entry.id);
   return writable;
 }
 
 /**
  * Returns an opened table for a change. Null for a declared table.
- * @param ignoresLogs true: takes a table with an LSM write spec if its logs hold no rows
- * @throws UnsupportedError for a table with an LSM write spec
+ * @param logs logs that the change accepts; its commit must be told them too
+ * @throws UnsupportedError for other logs
  */
-export async function writableOf(open: OpenTable, ignoresLogs = false): Promise<WritableTable | null> {
+export async function writableOf(open: OpenTable, logs: AcceptedLogs = "none"): Promise<WritableTable | null> {
   const { latest } = open;
   if (latest === null) return null;
   const base = await openVersion(open.table, latest);
-  if (base !== null && ignoresLogs) await refuseBufferedRows(base);
-  else if (base !== null) refuseWriteSpec(base);
+  if (base !== null) await refuseLogs(base, logs);
   return { ...open, latest };
 }
 

@@ -19,6 +19,7 @@ import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.j
 import { commitCreation, commitTransaction } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
+import type { AcceptedLogs } from "../table/versions/bufferedRows.js";
 import { hasStableRowIds } from "../table/versions/flags.js";
 import { type TableAnchor, TableReplacedError } from "../table/versions/identity.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
@@ -55,6 +56,8 @@ export interface InsertOptions {
   readonly beforeRows?: () => Promise<boolean>;
   /** Called under the table's lock right before the first version is committed. May throw. */
   readonly beforeCreation?: () => Promise<void>;
+  /** Logs that a replaced table may have. Default: none. */
+  readonly logs?: AcceptedLogs;
   /** True if the directory is new and no other process knows it. */
   readonly unshared?: boolean;
   readonly bounds?: InputBounds;
@@ -181,6 +184,7 @@ async function commitOver(
     : newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
   const committed = await commitTransaction(base, transaction, {
     schemaMetadata: isOverwrite ? metadataBytes(schema) : undefined,
+    logs: options.logs,
     signal: options.signal,
     verify: () => requireInPlace(base.table, rows),
   });

@@ -1,7 +1,7 @@
 /** InsertIntoTable: adds rows, or replaces all rows. A declared table gets its first version. */
 
 import { requireStillTable } from "../../catalog/locations/tables.js";
-import { refuseWriteSpec } from "../../table/versions/bufferedRows.js";
+import { refuseLogs } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import { insertProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
@@ -14,7 +14,7 @@ export const insertIntoTable: OperationBody<"insertIntoTable"> = async (context,
   const onRows = insertProgress(request);
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(open);
-  if (anchor.kind === "version") refuseWriteSpec(anchor.base);
+  if (anchor.kind === "version") await refuseLogs(anchor.base, "none");
   const inserted = await insertRows(open.table, anchor, data, {
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },

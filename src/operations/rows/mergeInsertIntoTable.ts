@@ -46,7 +46,7 @@ export const mergeInsertIntoTable: OperationBody<"mergeInsertIntoTable"> = async
   const deadline = startDeadline(timeoutMs, request.signal);
   try {
     const open = await openTable(context, request);
-    const writable = await writableOf(open, merge.ignoresLogs);
+    const writable = await writableOf(open, merge.logs);
     const { signal, verify } = deadline;
     const options = { bounds, onRows, signal, verify };
     if (writable === null) return await createWith(context, open, merge, data, options);
@@ -98,7 +98,7 @@ function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
     remove,
     parameters: parametersOf(request.params),
     useIndexes,
-    ignoresLogs: useLsm === false,
+    logs: useLsm === false ? "empty" : "none",
   };
 }
 

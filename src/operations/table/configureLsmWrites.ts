@@ -13,8 +13,9 @@ const MAX_BUCKETS = 1024;
 
 export const configureLsmWrites: OperationBody<"configureLsmWrites"> = async (context, request) => {
   const asked = optionalSpec(request.spec);
-  const table = await openWritable(context, request, true);
+  const table = await openWritable(context, request, "empty");
   const { committed, plan } = await commitPlanned(table, ({ file }) => planWriteSpec(file, asked), {
+    logs: "empty",
     signal: request.signal,
   });
   const { transaction, spec } = plan;

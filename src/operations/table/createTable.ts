@@ -62,6 +62,8 @@ export const createTable: OperationBody<"createTable"> = async (context, request
     mode: "Overwrite",
     newTable,
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
+    // The new table has no write spec, so nobody reads rows of the logs.
+    logs: "any",
     unshared: location.unshared,
     beforeRows: isRoot && entry === null ? () => claimLocation(context, location) : undefined,
     beforeCreation: async () => {

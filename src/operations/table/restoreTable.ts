@@ -6,7 +6,6 @@ import { formatIdentifier } from "../../ident.js";
 import type { RestoreTableRequest } from "../../namespace/tables.js";
 import { commitTransaction } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import { refuseWriteSpec } from "../../table/versions/bufferedRows.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { requireTag } from "../findRefs.js";
@@ -29,7 +28,6 @@ export const restoreTable: OperationBody<"restoreTable"> = async (context, reque
       `table ${formatIdentifier(requireTableId(request.id))} has no version ${version ?? "to restore"}`,
     );
   }
-  refuseWriteSpec(base);
   const transaction = newTransaction(base.version, "restore", Restore.create({ version }));
   const committed = await commitTransaction(base, transaction, { signal: request.signal });
   return { transactionId: transaction.uuid, version: committed.version };

@@ -8,6 +8,7 @@ import { type Transaction, Transaction as TransactionMessage } from "../../forma
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/disk/locks.js";
 import { join } from "../../platform/native.js";
+import { type AcceptedLogs, refuseLogs } from "../versions/bufferedRows.js";
 import { requireWritable } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
 import { encodeManifestFile, type ManifestFile } from "../versions/manifest.js";
@@ -38,6 +39,8 @@ export interface CommitOptions {
   readonly signal?: AbortSignal;
   /** Returns true if this change must be planned again after a commit that the conflict table allows. */
   readonly mustSee?: (committed: Transaction) => boolean;
+  /** Logs that the version to commit over may have. Default: none. */
+  readonly logs?: AcceptedLogs;
   /** Called under the lock, right before the version is published. If it throws, the commit fails. */
   readonly verify?: () => Promise<void>;
 }
@@ -89,6 +92,7 @@ export class PreparedCommit {
     if (base === null) return null;
     await this.#requirePlannedOn(base);
     requireWritable(base.manifest, latest.path);
+    await refuseLogs({ table: this.table, file: base }, options.logs ?? "none");
     await this.#checkConflicts(latest, base, options);
     const content = applyTransaction(base, this.#transaction, {
       version: latest.version + 1,

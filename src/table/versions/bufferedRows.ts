@@ -23,13 +23,22 @@ const GENERATION = /_gen_\d+$/;
 const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
   indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
 
+/** Logs of a version that a change accepts: none (the version has no LSM write spec), empty ones, or any. */
+export type AcceptedLogs = "none" | "empty" | "any";
+
 /**
- * Refuses to change a table with an LSM write spec. Its writers buffer rows, which this build neither reads
- * nor writes, and which replace rows of the fragments by their primary key.
+ * Refuses to change a version whose logs a change does not accept. Writers of a table with an LSM write spec
+ * buffer rows, which this build neither reads nor writes. Buffered rows replace those of the fragments by
+ * their primary key.
  * @throws UnsupportedError
  */
-export function refuseWriteSpec({ table, file }: Pick<OpenVersion, "table" | "file">): void {
-  if (!mayBufferRows(file)) return;
+export async function refuseLogs(
+  version: Pick<OpenVersion, "table" | "file">,
+  accepted: AcceptedLogs,
+): Promise<void> {
+  const { table, file } = version;
+  if (accepted === "any" || !mayBufferRows(file)) return;
+  if (accepted === "empty") return refuseBufferedRows(version);
   throw new UnsupportedError(
     `${table.root}: the table has an LSM write spec, so its rows are written to the MemWAL; this release does not write such tables (LanceDB's unsetLsmWriteSpec takes the spec away)`,
   );

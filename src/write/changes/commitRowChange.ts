@@ -13,6 +13,7 @@ import { type DataFragment, Delete, type Transaction, UPDATE_MODE, Update } from
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { type ChangeTarget, commitPlanned, type PlannedChange } from "../../table/commit/commit.js";
+import type { CommitOptions } from "../../table/commit/preparedCommit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction, ROWS_CHANGED_PROPERTY, withProperty } from "../../table/commit/transaction.js";
 import { encodeRowIds, rowsOfRuns, splitRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
@@ -56,32 +57,30 @@ type PlanRowChange<Change> = (
   source: FragmentSource,
 ) => Promise<Change>;
 
+type RowChangeOptions = Pick<CommitOptions, "signal" | "verify" | "logs">;
+
 /**
  * @returns null if `plan` returns null, because there is nothing to change
  * @param plan called with the latest version, and again after another writer commits first; it marks the
  *   removed rows, and removes its files if it fails
- * @param signal ends the work; ignored once the version is being published
- * @param verifyMore called right before the version is published; an error ends the change
+ * @param options `signal` ends the work; it is ignored once the version is being published
  * @throws errors of `plan`; TableReplacedError if the table was dropped meanwhile;
  *   ConcurrentModificationError if other writers keep changing the same fragments
  */
 export async function commitRowChange<Change extends RowChange>(
   target: ChangeTarget<ReaderEnvironment>,
   plan: PlanRowChange<Change>,
-  signal?: AbortSignal,
-  verifyMore?: () => Promise<void>,
+  options?: RowChangeOptions,
 ): Promise<CommittedRowChange<Change>>;
 export async function commitRowChange<Change extends RowChange>(
   target: ChangeTarget<ReaderEnvironment>,
   plan: PlanRowChange<Change | null>,
-  signal?: AbortSignal,
-  verifyMore?: () => Promise<void>,
+  options?: RowChangeOptions,
 ): Promise<CommittedRowChange<Change> | null>;
 export async function commitRowChange<Change extends RowChange>(
   target: ChangeTarget<ReaderEnvironment>,
   plan: PlanRowChange<Change | null>,
-  signal?: AbortSignal,
-  verifyMore?: () => Promise<void>,
+  options: RowChangeOptions = {},
 ): Promise<CommittedRowChange<Change> | null> {
   let planned: Proposal<Change> | null = null;
   const verify = async (): Promise<void> => {
@@ -89,7 +88,7 @@ export async function commitRowChange<Change extends RowChange>(
     for (const each of files) {
       if (!(await each.areInPlace())) throw new TableReplacedError(target.table.root);
     }
-    await verifyMore?.();
+    await options.verify?.();
   };
   const propose = async (base: OpenLatest<ReaderEnvironment>) => {
     planned = null;
@@ -104,7 +103,7 @@ export async function commitRowChange<Change extends RowChange>(
       const change = await conflictIfRemoved(base, () => plan(base, marks, source));
       if (change === null) return null;
       written.push(...change.written);
-      signal?.throwIfAborted();
+      options.signal?.throwIfAborted();
       const transaction = transactionOf(base, change, await marks.finish());
       planned = { transaction, discard, change, marks };
       return planned;
@@ -112,7 +111,7 @@ export async function commitRowChange<Change extends RowChange>(
   };
   const mustSee = (transaction: Transaction): boolean =>
     planned?.change.addsMissing === true && (transaction.update?.newFragments.length ?? 0) > 0;
-  const done = await commitPlanned(target, propose, { signal, verify, mustSee });
+  const done = await commitPlanned(target, propose, { ...options, verify, mustSee });
   if (done === null) return null;
   const { committed, plan: committedPlan } = done;
   const { transaction, change } = committedPlan;

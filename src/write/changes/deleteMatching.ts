@@ -38,7 +38,7 @@ export function deleteMatching(
       for await (const _ of markSelected(base, source, await filterOn(base), marks, options));
       return { written: [], operation: { kind: "delete", predicate }, deletedRows: marks.rowCount };
     },
-    options.signal,
+    { signal: options.signal },
   );
 }
 

@@ -63,7 +63,7 @@ export function updateMatching(
         updatedRows: written.rowCount,
       };
     },
-    signal,
+    { signal },
   );
 }
 

@@ -9,6 +9,7 @@ import type { FilterParameters } from "../../namespace/queries.js";
 import { type KeyForm, keyFormOf } from "../../query/compare/keyColumns.js";
 import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
+import type { AcceptedLogs } from "../../table/versions/bufferedRows.js";
 
 /** A merge as the caller asks for it. */
 export interface MergeRequest {
@@ -21,8 +22,8 @@ export interface MergeRequest {
   /** Null to leave target rows that no source row matches. */
   readonly remove: { readonly filter?: ExpressionInput } | null;
   readonly parameters: FilterParameters;
-  /** True to merge in any form, whatever logs the table may have. */
-  readonly ignoresLogs: boolean;
+  /** Logs that the table may have. */
+  readonly logs: AcceptedLogs;
   /** True to look keys up in indexes where that is probably quicker than a scan. */
   readonly useIndexes: boolean;
 }

@@ -95,7 +95,7 @@ export async function mergeBranch(
     version = base.version;
     return planMerge(base, marks, merge, options);
   };
-  const merged = await commitRowChange(target, plan, options.signal);
+  const merged = await commitRowChange(target, plan, { signal: options.signal });
   if (merged === null) return { version, insertedRows: 0, updatedRows: 0, deletedRows: 0 };
   const { committed, transactionId, change } = merged;
   const { insertedRows, updatedRows, deletedRows } = change;

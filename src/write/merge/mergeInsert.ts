@@ -22,7 +22,6 @@ import type { ChangeTarget } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
-import { refuseWriteSpec } from "../../table/versions/bufferedRows.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import { TableReplacedError } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
@@ -94,8 +93,7 @@ export async function mergeInsert(
         const { committed, transactionId, change } = await commitRowChange(
           target,
           (base, marks) => merge.plan(base, marks),
-          signal,
-          options.verify,
+          { signal, verify: options.verify, logs: request.logs },
         );
         await merge.discardUnused(change.written);
         const { updatedRows, insertedRows, deletedRows } = change;
@@ -174,7 +172,6 @@ class Merge {
   async #sourceFor(base: OpenLatest<ReaderEnvironment>) {
     const { manifest, path } = base.file;
     const fields = decodeSchema(manifest.fields, path);
-    if (!this.#request.ignoresLogs) refuseWriteSpec(base);
     if (this.#planned !== null) {
       // Source columns are recognised by their field objects, so equal schemas keep the old plan.
       if (isSameSchema(fields, this.#planned.fields)) return this.#planned;

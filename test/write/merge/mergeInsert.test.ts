@@ -88,7 +88,7 @@ const requestOf = ({ on, update, insert, remove }: Merge): MergeRequest => ({
   remove: remove === null ? null : { filter: remove === "all" ? undefined : FILTERS[remove] },
   parameters: {},
   useIndexes: true,
-  ignoresLogs: false,
+  logs: "none",
 });
 
 interface Outcome {
