@@ -1,4 +1,4 @@
-/** A write spec that is set while another change is under way: the change must not be committed over it. */
+/** Write specs that are set while another change is under way: the change must not be committed over them. */
 
 import { UnsupportedError } from "tiltyard";
 import type { DirectoryNamespace } from "../../../src/DirectoryNamespace.js";
@@ -48,4 +48,18 @@ it.for(CHANGES)("%s", async ([, change, isAccepted = false], { root, ns, open })
   else await expect(outcome).rejects.toThrow(UnsupportedError);
   expect(isSet).toBe(true);
   expect((await ns.describeTable({ id })).version).toBe(isAccepted ? 4 : 3);
+});
+
+it("settings that the caller changes meanwhile are stored as they were checked", async ({ root, open }) => {
+  const names = ["none"];
+  let isCalled = false;
+  const disk = wrapDisk(new NodeDisk({ durability: "none" }), async ({ path, make }) => {
+    if (isCalled && path.includes("t.lance")) names.length = 0;
+    return make();
+  });
+  const ns = open({ root, disk });
+  await ns.createTable({ id }, rowsOf(1));
+  isCalled = true;
+  const configured = ns.configureLsmWrites({ id, spec: { ...spec, maintainedIndexes: names } });
+  await expect(configured).rejects.toThrow("index none does not exist");
 });
