@@ -16,11 +16,10 @@ import { ABSENT, declaredAnchor } from "../../table/versions/identity.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { removeEmptyRoot } from "../../write/insert.js";
 import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
-import { isAbsent, optionalId, optionalProperties, requireTableId } from "../request.js";
+import { optionalId, optionalProperties, requireTableId } from "../request.js";
 import { isInPlace, requireSnapshot } from "../snapshot.js";
-import { type CreationTarget, planCreation, publishFirst } from "./creationTarget.js";
+import { planCreation, publishFirst } from "./creationTarget.js";
 
 export const cloneTable: OperationBody<"cloneTable"> = async (context, request, access) => {
   const id = requireTableId(request.id);
@@ -47,16 +46,26 @@ export const cloneTable: OperationBody<"cloneTable"> = async (context, request, 
   const isMade = isRoot && entry === null ? await claimLocation(context, location) : location.unshared;
   const verify = async () => {
     if (entry !== null) await requireStillTable(context, entry);
-    if (isRoot) await publishFirst(context, target, properties, signal);
     // A cleanup of the source may have removed its files meanwhile.
-    if (await isInPlace(source)) return;
-    throw new TableVersionNotFoundError(
-      `version ${source.version} of table ${formatIdentifier(from)} was removed`,
-    );
+    if (!(await isInPlace(source))) {
+      throw new TableVersionNotFoundError(
+        `version ${source.version} of table ${formatIdentifier(from)} was removed`,
+      );
+    }
+    if (isRoot) await publishFirst(context, target, properties, signal);
   };
+  const anchor = entry === null ? ABSENT : await declaredAnchor(target.table);
   let committed: OpenVersion | null = null;
   try {
-    committed = await commitClone(context, target, source, transaction, verify);
+    // Returns null if another writer was first.
+    committed = await commitCreation(target.table, anchor, transaction, {
+      dataFormatVersion: source.file.manifest.dataFormat?.version ?? context.newTableVersion,
+      scheme: source.scheme,
+      unshared: location.unshared,
+      cloned: source,
+      signal,
+      verify,
+    });
   } finally {
     if (committed === null && isMade) await removeEmptyRoot(target.table);
   }
@@ -77,10 +86,9 @@ export const cloneTable: OperationBody<"cloneTable"> = async (context, request, 
 };
 
 function readSource(from: unknown): readonly string[] {
-  if (isAbsent(from) || optionalId(from).length === 0) {
-    throw new InvalidInputError('from: must be the id of a table, as in from: "t", or ["namespace", "t"]');
-  }
-  return [...optionalId(from)];
+  const id = [...optionalId(from)];
+  if (id.length > 0) return id;
+  throw new InvalidInputError('from: must be the id of a table, as in from: "t", or ["namespace", "t"]');
 }
 
 /** Returns the access to the source: a tag may lead to a branch that the request does not name. */
@@ -88,24 +96,3 @@ const accessTo = (access: Access, from: readonly string[]): Access => ({
   ...access,
   requireBranch: (branch) => access.require("queryTable", from, { branch: branch ?? undefined }),
 });
-
-/**
- * Commits the first version of a clone.
- * @returns null if another writer was first
- */
-async function commitClone(
-  context: OperationContext,
-  { entry, location, table }: CreationTarget,
-  source: OpenVersion<OperationContext>,
-  transaction: ReturnType<typeof newTransaction>,
-  verify: () => Promise<void>,
-): Promise<OpenVersion | null> {
-  const anchor = entry === null ? ABSENT : await declaredAnchor(table);
-  return commitCreation({ ...table, environment: context }, anchor, transaction, {
-    dataFormatVersion: source.file.manifest.dataFormat?.version ?? context.newTableVersion,
-    scheme: source.scheme,
-    unshared: location.unshared,
-    cloned: source,
-    verify,
-  });
-}
