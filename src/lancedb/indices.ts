@@ -2,6 +2,8 @@
 
 import type { CreateTableIndexRequest } from "../namespace/indexes.js";
 import { failure } from "./failures.js";
+import { present } from "./present.js";
+import { type TokenizeOptions, tokenizerOptionsOf } from "./tokenize.js";
 
 /** Settings that all vector indexes have. */
 interface VectorIndexOptions {
@@ -59,43 +61,10 @@ export interface HnswSqOptions extends VectorIndexOptions {
   efConstruction?: number;
 }
 
-/** Name of a tokenizer. Models of `jieba` and `lindera` need files that this release does not read. */
-export type BaseTokenizer =
-  | "simple"
-  | "whitespace"
-  | "raw"
-  | "ngram"
-  | "icu"
-  | "icu/split"
-  | `jieba/${string}`
-  | `lindera/${string}`;
-
 /** Options of an index of words. */
-export interface FtsOptions {
+export interface FtsOptions extends TokenizeOptions {
   /** True: stores positions, which phrase queries need. Default: true. */
   withPosition?: boolean;
-  /** Tokenizer. Default: `simple`, which yields runs of letters and digits. */
-  baseTokenizer?: BaseTokenizer;
-  /** Language of stems and stop words. Default: English. */
-  language?: string;
-  /** Longest word in bytes that is indexed. Default: 40. */
-  maxTokenLength?: number;
-  /** True: ignores case. Default: true. */
-  lowercase?: boolean;
-  /** True: reduces words to their stems. Default: true. */
-  stem?: boolean;
-  /** True: does not index stop words. Default: true. */
-  removeStopWords?: boolean;
-  /** Stop words in place of the language's. */
-  customStopWords?: string[];
-  /** True: removes accents from letters. Default: true. */
-  asciiFolding?: boolean;
-  /** Shortest window of the tokenizer `ngram`. Default: 3. */
-  ngramMinLength?: number;
-  /** Longest window of the tokenizer `ngram`. Default: 3. */
-  ngramMaxLength?: number;
-  /** True: the tokenizer `ngram` keeps only windows at the start of a word. Default: false. */
-  prefixOnly?: boolean;
   /** Number of texts per block of postings: 128 or 256. Default: 128. */
   blockSize?: 128 | 256;
 }
@@ -103,17 +72,13 @@ export interface FtsOptions {
 /** Members of a request for an index that its kind decides. */
 export type IndexRequest = Omit<CreateTableIndexRequest, "id" | "column" | "name" | "replace" | "branch">;
 
-/** Returns the members that have a value. */
-const present = (members: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
-
 /** Kind of an index with its settings, as `createIndex` takes it. */
 export class Index {
   // biome-ignore lint/correctness/noUnusedPrivateClassMembers: requestOfIndex reads it
   private readonly inner: IndexRequest;
 
   private constructor(indexType: string, options: object = {}) {
-    this.inner = { indexType, ...present({ ...options }) } as IndexRequest;
+    this.inner = { indexType, ...present(options) } as IndexRequest;
   }
 
   /** Makes an index of partitions whose vectors are stored as product-quantised codes. */
@@ -153,19 +118,16 @@ export class Index {
 
   /** Makes an index of words for text searches. */
   static fts(options: Partial<FtsOptions> = {}): Index {
-    const { lowercase, ngramMinLength, ngramMaxLength, withPosition = true, ...others } = options;
-    const { blockSize } = others;
+    const { withPosition = true, blockSize, ...tokenizer } = options;
     if (blockSize != null && blockSize !== 128 && blockSize !== 256) {
       throw failure(
         `Invalid user input: FTS inverted index block_size must be one of 128 or 256, got ${blockSize}`,
       );
     }
     return new Index("FTS", {
-      ...others,
+      ...tokenizerOptionsOf(tokenizer),
       withPosition,
-      lowerCase: lowercase,
-      minNgramLength: ngramMinLength,
-      maxNgramLength: ngramMaxLength,
+      blockSize,
     });
   }
 

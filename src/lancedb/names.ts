@@ -34,7 +34,6 @@ export { Connection } from "./connection.js";
 export * as embedding from "./embedding/index.js";
 export { HeaderProvider, OAuthHeaderProvider, StaticHeaderProvider, type TokenResponse } from "./header.js";
 export type {
-  BaseTokenizer,
   FtsOptions,
   HnswPqOptions,
   HnswSqOptions,
@@ -146,6 +145,6 @@ export type {
 } from "./table.js";
 export { Branches, Table } from "./table.js";
 export { Tags } from "./tags.js";
-export { type TokenizeOptions, tokenize } from "./tokenize.js";
+export { type BaseTokenizer, type TokenizeOptions, tokenize } from "./tokenize.js";
 export type { IntoSql } from "./util.js";
 export { packBits } from "./util.js";

@@ -14,6 +14,7 @@ import type { CleanupTableResponse, OptimizeTableResponse, StartedJob } from "..
 import { failure } from "./failures.js";
 import { type IndexOptions, requestOfIndex } from "./indices.js";
 import type * as native from "./native.js";
+import { present } from "./present.js";
 import type { ChangedTable } from "./tableState.js";
 import type { UpdateOptions, WriteProgress } from "./tableTypes.js";
 import { type IntoSql, toSQL } from "./util.js";
@@ -229,9 +230,3 @@ function parsed(text: string): unknown {
     return text;
   }
 }
-
-/** Returns the members that have a value. */
-const present = <Members extends object>(
-  members: { [Name in keyof Members]: Members[Name] | undefined },
-): Members =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Members;

@@ -3,8 +3,19 @@
 import type { TokenizerOptions } from "../namespace/indexes.js";
 import { tokenizeText } from "../tokenizeText.js";
 import { translated } from "./failures.js";
-import type { BaseTokenizer } from "./indices.js";
+import { present } from "./present.js";
 import type { FtsToken } from "./tableTypes.js";
+
+/** Name of a tokenizer. Models of `jieba` and `lindera` need files that this release does not read. */
+export type BaseTokenizer =
+  | "simple"
+  | "whitespace"
+  | "raw"
+  | "ngram"
+  | "icu"
+  | "icu/split"
+  | `jieba/${string}`
+  | `lindera/${string}`;
 
 /** Options of {@link tokenize}. They mean what they mean for `Index.fts`. */
 export interface TokenizeOptions {
@@ -45,13 +56,10 @@ export async function tokenize(query: string, options?: Partial<TokenizeOptions>
 /** Returns the options of a tokenizer by the engine's names. */
 export function tokenizerOptionsOf(options: Partial<TokenizeOptions>): TokenizerOptions {
   const { lowercase, ngramMinLength, ngramMaxLength, ...others } = options;
-  const named = {
+  return present<TokenizerOptions>({
     ...others,
     lowerCase: lowercase,
     minNgramLength: ngramMinLength,
     maxNgramLength: ngramMaxLength,
-  };
-  return Object.fromEntries(
-    Object.entries(named).filter(([, value]) => value !== undefined && value !== null),
-  );
+  });
 }
