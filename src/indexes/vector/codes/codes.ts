@@ -10,6 +10,7 @@
  */
 
 import type { LogicalType } from "../../../arrow/types/type.js";
+import type { Steps } from "../../../async/eventLoop.js";
 import type { FileColumnType, OpenIndexFile } from "../../indexFile.js";
 import type { VectorItem } from "../distance/metric.js";
 import type { Codebook } from "./codebook.js";
@@ -23,9 +24,9 @@ export interface Codes {
   /** True if only whole partitions can be taken apart into rows. */
   readonly needsPartition: boolean;
   /** Joins the columns of a partition for {@link CodeDistances}. Default: the only column. */
-  join?(columns: readonly Uint8Array[], rowCount: number): Promise<Uint8Array>;
+  join?(columns: readonly Uint8Array[], rowCount: number): Steps<Uint8Array>;
   /** Joins columns to one code per row, as encoders return it. Default: the only column. */
-  rowCodes?(columns: readonly Uint8Array[], rowCount: number): Uint8Array;
+  rowCodes?(columns: readonly Uint8Array[], rowCount: number): Steps<Uint8Array>;
   /** Model for encoding further rows. */
   readonly model: CodeModel;
   /** Prepares to measure distances from a vector, which has length 1 for the cosine metric. */
@@ -37,7 +38,7 @@ export interface CodeDistances {
   /** Measures all rows. */
   all(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void;
   /** Measures all rows, a few milliseconds between two steps. Default: in one step. */
-  inSteps?(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): Iterable<void>;
+  inSteps?(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): Steps<void>;
   /** Measures some rows. */
   some(centroid: TensorNumbers, codes: Uint8Array, rowCount: number): MeasureRows;
   /** Code of the vector and step width, if distances are squared numbers of steps between codes. */

@@ -8,6 +8,7 @@
  * entries for its codes.
  */
 
+import type { Steps } from "../../../async/eventLoop.js";
 import { UnsupportedError } from "../../../errors.js";
 import { Tensor } from "../../../format/vectorIndex.js";
 import type { OpenIndexFile } from "../../indexFile.js";
@@ -66,7 +67,9 @@ function productCodes(codebook: Codebook, metric: Metric): Codes {
     needsPartition: codebook.isTransposed,
     memoryWeight: words.byteLength + (arranged?.byteLength ?? 0),
     model: { kind: "PQ", ...codebook },
-    rowCodes: ([codes], rowCount) => (codebook.isTransposed ? rowByRow(codes, rowCount) : codes),
+    *rowCodes([codes], rowCount) {
+      return codebook.isTransposed ? yield* rowByRow(codes, rowCount) : codes;
+    },
     from(query) {
       const table = new Float32Array(parts * wordCount);
       const residual = new Float64Array(query.length);
@@ -98,11 +101,12 @@ function productCodes(codebook: Codebook, metric: Metric): Codes {
 }
 
 /** Transposes column-major codes to row-major. */
-function rowByRow(codes: Uint8Array, rowCount: number): Uint8Array {
+function* rowByRow(codes: Uint8Array, rowCount: number): Steps<Uint8Array> {
   const codeBytes = codes.length / rowCount;
   const turned = new Uint8Array(codes.length);
   for (let byte = 0, from = 0; byte < codeBytes; byte++) {
     for (let row = 0; row < rowCount; row++, from++) turned[row * codeBytes + byte] = codes[from];
+    yield;
   }
   return turned;
 }

@@ -18,7 +18,7 @@
  *     __add_factors_ex, __scale_factors_ex                      of all bits
  */
 
-import { yieldToEventLoop } from "../../../async/eventLoop.js";
+import { runSync, type Steps } from "../../../async/eventLoop.js";
 import { isUint8Array } from "../../../bytes/anyRealm.js";
 import { concatBytes } from "../../../bytes/concat.js";
 import { UnsupportedError } from "../../../errors.js";
@@ -26,7 +26,7 @@ import { Tensor } from "../../../format/vectorIndex.js";
 import { type FileColumnType, FLOAT32_TYPE, type OpenIndexFile } from "../../indexFile.js";
 import type { Metric } from "../distance/metric.js";
 import { codeSumsInKernel } from "./codeSumsKernel.js";
-import { BYTE, type CodeDistances, type Codes, countMember, oneByOne, storageMembers } from "./codes.js";
+import { BYTE, type CodeDistances, type Codes, codeColumn, countMember, oneByOne, storageMembers } from "./codes.js";
 import { lowBitBytes, unpackLowBits } from "./lowBits.js";
 import type { RotatedModel } from "./rotatedModel.js";
 import { type Rotation, rotate, signBytes } from "./rotation.js";
@@ -39,20 +39,23 @@ const STEP_VALUES = 2 ** 21;
 
 /** Returns the columns of codes of a model. */
 export function rotatedColumns({ rotation: { dimension }, bits }: RotatedModel): FileColumnType[] {
-  const bytesOf = (size: number) => ({ kind: "fixedSizeList", of: BYTE, size }) as const;
+  const bytes = (name: string, size: number) => ({ ...codeColumn(name, BYTE, size), nullable: true });
   const factors = (name: string): FileColumnType => ({ name, type: FLOAT32_TYPE, nullable: true });
   const signs = [
-    { name: "_rabit_codes", type: bytesOf(dimension / 8), nullable: true },
+    bytes("_rabit_codes", dimension / 8),
     ...["__add_factors", "__scale_factors", "__error_factors"].map(factors),
   ];
   if (bits === 1) return signs;
-  const type = bytesOf(lowBitBytes(dimension, bits - 1));
   return [
     ...signs,
-    { name: "__blocked_ex_codes", type, nullable: true },
+    bytes("__blocked_ex_codes", lowBitBytes(dimension, bits - 1)),
     ...["__add_factors_ex", "__scale_factors_ex"].map(factors),
   ];
 }
+
+/** Returns the bytes of a row in each column. */
+export const widthsOf = (columns: readonly FileColumnType[]): number[] =>
+  columns.map(({ type }) => (type.kind === "fixedSizeList" ? type.size : 4));
 
 /** @throws CorruptFileError; UnsupportedError for codes of other releases */
 export async function openRotatedCodes(
@@ -63,15 +66,15 @@ export async function openRotatedCodes(
   const model = await readModel(file, dimension);
   const columns = rotatedColumns(model);
   const { rotation } = model;
-  const widths = columns.map(({ type }) => (type.kind === "fixedSizeList" ? type.size : 4));
+  const widths = widthsOf(columns);
   return {
     columns,
     memoryWeight: rotation.kind === "fast" ? rotation.signs.length : rotation.matrix.byteLength,
     model: { kind: "RQ", ...model },
     needsPartition: model.isPacked,
     join: (parts, rowCount) => measuredLayout(model, parts, rowCount),
-    rowCodes([signs, ...others], rowCount) {
-      const unpacked = model.isPacked ? unpackSigns(signs, widths[0]) : signs;
+    *rowCodes([signs, ...others], rowCount) {
+      const unpacked = model.isPacked ? yield* unpackSigns(signs, widths[0]) : signs;
       return rowByRow([unpacked, ...others], widths, rowCount);
     },
     from: (query) => distancesFrom(model, metric, query),
@@ -127,18 +130,18 @@ function rowByRow(columns: readonly Uint8Array[], widths: readonly number[], row
  * Arranges the codes of a partition for measuring. The add factors of all bits come first, then their scale
  * factors, the sign bits row by row, and the low bits, a byte per value.
  */
-async function measuredLayout(
+function* measuredLayout(
   { rotation: { dimension }, bits, isPacked }: RotatedModel,
   [signs, add, scale, , low, addAll, scaleAll]: readonly Uint8Array[],
   rowCount: number,
-): Promise<Uint8Array> {
-  const signCodes = isPacked ? unpackSigns(signs, dimension / 8) : signs;
+): Steps<Uint8Array> {
+  const signCodes = isPacked ? yield* unpackSigns(signs, dimension / 8) : signs;
   if (bits === 1) return concatBytes([add, scale, signCodes]);
   const lowBits = new Uint8Array(rowCount * dimension);
   const width = lowBitBytes(dimension, bits - 1);
   const stepRows = rowsPerStep(dimension);
   for (let row = 0; row < rowCount; row++) {
-    if (row % stepRows === 0) await yieldToEventLoop();
+    if (row % stepRows === 0) yield;
     const packed = low.subarray(row * width, (row + 1) * width);
     unpackLowBits(bits - 1, packed, lowBits.subarray(row * dimension, (row + 1) * dimension));
   }
@@ -159,7 +162,7 @@ function distancesFrom({ rotation, bits }: RotatedModel, metric: Metric, query: 
     centroid: TensorNumbers,
     codes: Uint8Array,
     distances: Float32Array,
-  ): Generator<void, void, void> {
+  ): Steps<void> {
     const rowCount = distances.length;
     const factors = new Float32Array(codes.buffer, codes.byteOffset, 2 * rowCount);
     const signs = codes.subarray(8 * rowCount, (8 + signBytesOfRow) * rowCount);
@@ -182,9 +185,8 @@ function distancesFrom({ rotation, bits }: RotatedModel, metric: Metric, query: 
       yield;
     }
   }
-  const all = (centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void => {
-    for (const _ of inSteps(centroid, codes, distances));
-  };
+  const all = (centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): void =>
+    runSync(inSteps(centroid, codes, distances));
   return {
     all,
     inSteps,

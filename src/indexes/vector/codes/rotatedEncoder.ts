@@ -2,12 +2,12 @@
 
 import type { Column } from "../../../arrow/columns/column.js";
 import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
-import { fixedWidthColumn } from "../../indexFile.js";
+import { type FileColumnType, fixedWidthColumn } from "../../indexFile.js";
 import { encodeVector, type Metric } from "../distance/metric.js";
 import type { Encoder } from "./encoder.js";
 import type { IndexedVectors } from "./indexedVectors.js";
 import { lowBitBytes, packLowBits } from "./lowBits.js";
-import { rotatedColumns } from "./rotatedCodes.js";
+import { rotatedColumns, widthsOf } from "./rotatedCodes.js";
 import type { RotatedModel } from "./rotatedModel.js";
 import { rotate } from "./rotation.js";
 
@@ -37,8 +37,7 @@ export function rotatedEncoder(
 ): Encoder {
   const { dimension } = model.rotation;
   const columns = rotatedColumns(model);
-  const widths = columns.map(({ type }) => (type.kind === "fixedSizeList" ? type.size : 4));
-  const codeBytes = widths.reduce((sum, width) => sum + width, 0);
+  const codeBytes = widthsOf(columns).reduce((sum, width) => sum + width, 0);
   return {
     model: { kind: "RQ", ...model, isPacked: false },
     columns,
@@ -46,7 +45,7 @@ export function rotatedEncoder(
     codebook: matrixOf(model),
     products: dimension * (16 + (model.bits > 1 ? SCALES : 0)),
     storage: (position) => storageOf(model, position),
-    columnsOf: (codes, rowCount) => columnsOf(codes, widths, rowCount),
+    columnsOf: (codes, rowCount) => columnsOf(codes, columns, rowCount),
     encode(vectors, partitions) {
       const codes = new Uint8Array(partitions.length * codeBytes);
       const encode = rowEncoder(model, metric);
@@ -88,18 +87,19 @@ function storageOf({ rotation, bits }: RotatedModel, matrixPosition: number): ob
 }
 
 /** Cuts codes into the columns of the file. */
-function columnsOf(codes: Uint8Array, widths: readonly number[], rowCount: number): Column[] {
+function columnsOf(codes: Uint8Array, columns: readonly FileColumnType[], rowCount: number): Column[] {
   const codeBytes = codes.length / Math.max(1, rowCount);
+  const widths = widthsOf(columns);
   let first = 0;
-  return widths.map((width, index) => {
+  return columns.map(({ type }, index) => {
+    const width = widths[index];
     const values = new Uint8Array(rowCount * width);
     for (let row = 0; row < rowCount; row++) {
       const start = row * codeBytes + first;
       values.set(codes.subarray(start, start + width), row * width);
     }
     first += width;
-    const isList = index === 0 || index === 4;
-    if (!isList) return fixedWidthColumn(values, 4);
+    if (type.kind !== "fixedSizeList") return fixedWidthColumn(values, 4);
     const items = fixedWidthColumn(values, 1);
     return { kind: "fixedSizeList", length: rowCount, validity: null, dimension: width, items };
   });

@@ -5,16 +5,22 @@
  * whole block are transposed: the first bytes of all of them, then the second bytes, and so on.
  */
 
+import { Pace, type Steps } from "../../../async/eventLoop.js";
+
 const BLOCK = 32;
 const HALF = 16;
+/** Bytes per step. */
+const STEP_BYTES = 2 ** 20;
 const ORDER = [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15];
 
 /** Unpacks the codes of a partition, row by row. */
-export function unpackSigns(packed: Uint8Array, codeBytes: number): Uint8Array {
+export function* unpackSigns(packed: Uint8Array, codeBytes: number): Steps<Uint8Array> {
   const rowCount = packed.length / codeBytes;
   const codes = new Uint8Array(packed.length);
   const whole = rowCount - (rowCount % BLOCK);
+  const pace = new Pace(STEP_BYTES);
   for (let row = 0, offset = 0; row < whole; row += BLOCK) {
+    if (pace.isStep(BLOCK * codeBytes)) yield;
     for (let byte = 0; byte < codeBytes; byte++, offset += BLOCK) {
       for (let slot = 0; slot < HALF; slot++) {
         const [low, high] = [packed[offset + slot], packed[offset + HALF + slot]];

@@ -4,7 +4,7 @@
  */
 
 import type { Column } from "../../../arrow/columns/column.js";
-import { yieldToEventLoop } from "../../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TableField } from "../../../schema/schema.js";
@@ -244,7 +244,7 @@ export class IvfIndex {
       const some = () => measure.some(centroid, bytes, rowCount);
       if (graphs === null || !(await this.#walkGraph(graphs, partition, vector, some(), words, search))) {
         if (measure.inSteps === undefined) measure.all(centroid, bytes, distances);
-        else for (const _ of measure.inSteps(centroid, bytes, distances)) await yieldToEventLoop();
+        else await runAsync(measure.inSteps(centroid, bytes, distances), signal);
         vector.offered += offerAll(words, distances, search, nearest);
       }
       await yieldToEventLoop();
@@ -272,7 +272,7 @@ export class IvfIndex {
     const span = { start: starts[partition], end: starts[partition + 1] };
     const joined = await this.#files.parts.get(this.#partKey(name, partition), async () => {
       const columns = await this.#columnsOf(span);
-      const value = fixedWidthColumn(await join(columns, span.end - span.start), 1);
+      const value = fixedWidthColumn(await runAsync(join(columns, span.end - span.start)), 1);
       return { value, weight: value.values.length + 128 };
     });
     signal?.throwIfAborted();
@@ -438,7 +438,8 @@ export class IvfIndex {
         const end = Math.min(start + most, partitionEnd);
         const [ids] = await rows.spans(ROW_ID_COLUMN, [{ start, end }], signal);
         const columns = await this.#columnsOf({ start, end }, signal);
-        yield { partition, ids, codes: codes.rowCodes?.(columns, end - start) ?? columns[0] };
+        const rowCodes = codes.rowCodes?.(columns, end - start);
+        yield { partition, ids, codes: rowCodes ? await runAsync(rowCodes, signal) : columns[0] };
         await yieldToEventLoop();
       }
     }
@@ -471,11 +472,10 @@ const isBounded = ({ lowerBound, upperBound }: IvfSearch): boolean =>
 
 /** Returns the bytes of a code column, which has no nulls. */
 function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
-  if (column.kind === "fixed" && column.validity === null) return alignedBytes(column.values, 4);
-  if (column.kind !== "fixedSizeList" || column.items.kind !== "fixed")
-    return fail("the codes are not lists");
-  if (column.validity !== null || column.items.validity !== null) return fail("the codes hold nulls");
-  return alignedBytes(column.items.values, column.items.byteWidth);
+  const items = column.kind === "fixedSizeList" ? column.items : column;
+  if (items.kind !== "fixed") return fail("the codes are not numbers");
+  if (column.validity !== null || items.validity !== null) return fail("the codes hold nulls");
+  return alignedBytes(items.values, items.byteWidth);
 }
 
 /** Scales a vector to length 1. */

@@ -1,6 +1,7 @@
 /** Rotations and codes of rotated vectors, by their definitions. */
 
 import { describe, expect, it } from "vitest";
+import { runSync } from "../../../../src/async/eventLoop.js";
 import { encoderOf, encodingParts } from "../../../../src/indexes/vector/codes/encoders.js";
 import { lowBitBytes, packLowBits, unpackLowBits } from "../../../../src/indexes/vector/codes/lowBits.js";
 import { newRotation, rotate } from "../../../../src/indexes/vector/codes/rotation.js";
@@ -66,7 +67,7 @@ it("sign bits in blocks of 32 rows, and those after them, are unpacked", () => {
     }
   }
   for (let byte = 0; byte < codeBytes; byte++) for (let row = 64; row < 71; row++) packed.push(at(row, byte));
-  expect(unpackSigns(Uint8Array.from(packed), codeBytes)).toEqual(codes);
+  expect(runSync(unpackSigns(Uint8Array.from(packed), codeBytes))).toEqual(codes);
 });
 
 it("more bits give codes whose numbers point more nearly in the direction of the vector", () => {
