@@ -67,9 +67,8 @@ export function cutIcuWords(text: string, use: UseWord): void {
 }
 
 /**
- * Returns some boundaries from `start` on, which is the first. A segment depends on the characters after it,
- * up to the second segment that follows: the last two segments of a piece that ends within the text are left
- * to the next call.
+ * Returns some boundaries from `start` on, which is the first. The two segments after a segment can decide
+ * its end. So if a piece ends within the text, its last two segments are left to the next call.
  */
 function boundariesFrom(text: string, start: number): number[] {
   for (let length = PIECE_UNITS; ; length *= 2) {

@@ -18,6 +18,9 @@ export type AreEqual = (i: number, j: number, count: number) => boolean;
  * @param form form of their values; it tells where floats are
  */
 export function equalValues(a: Column, b: Column, form: KeyForm): AreEqual {
+  // The values of a dictionary may be null too.
+  if (a.kind === "dictionary") return equalValues(decodeDictionary(a), b, form);
+  if (b.kind === "dictionary") return equalValues(a, decodeDictionary(b), form);
   // A null column has no validity bits.
   if (a.kind === "null" || b.kind === "null") {
     const isNull = (column: Column, row: number) => column.kind === "null" || !isValid(column.validity, row);
@@ -42,8 +45,6 @@ const each =
 
 /** Compares values that are not null themselves. */
 function presentValues(a: Column, b: Column, form: KeyForm): AreEqual {
-  if (a.kind === "dictionary") return presentValues(decodeDictionary(a), b, form);
-  if (b.kind === "dictionary") return presentValues(a, decodeDictionary(b), form);
   const childForm = (index: number) => (isLeafForm(form) ? form : form[index]);
   if (a.kind === "fixed" && b.kind === "fixed") return fixedValues(a, b, form);
   if (a.kind === "variable" && b.kind === "variable") return variableValues(a, b);

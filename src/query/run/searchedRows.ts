@@ -77,8 +77,11 @@ async function* sortedBatches(
   const sorting = orderOfFound(observer?.source("order", source) ?? source, request, addressesIn(all));
   const rows = await (observer?.time("order", sorting, ({ length }) => length) ?? sorting);
   const queries = numbersOf(all.columns[0]);
-  for (const query of new Set(queries)) {
-    const kept = rows.filter((row) => queries[row] === query).subarray(offset, offset + limit);
+  const rowsByQuery = new Map<number, number[]>();
+  for (const query of queries) rowsByQuery.set(query, []);
+  for (const row of rows) rowsByQuery.get(queries[row])?.push(row);
+  for (const ofQuery of rowsByQuery.values()) {
+    const kept = Uint32Array.from(ofQuery.slice(offset, offset + limit));
     if (kept.length > 0) yield pick(all, kept);
   }
 }
