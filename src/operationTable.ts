@@ -450,4 +450,4 @@ export const operationRow = (name: OperationName): Declaration => OPERATIONS[nam
 
 /** True if an operation changes nothing. */
 export const isReadOnly = (name: OperationName): boolean =>
-  ["reading", "describing"].includes(OPERATIONS[name].part);
+  ["reading", "aggregating", "describing"].includes(OPERATIONS[name].part);

@@ -27,7 +27,7 @@ import {
   requireRowOffsets,
   requireTableId,
 } from "../operations/request.js";
-import { OPERATIONS, type OperationName, operationRow } from "../operationTable.js";
+import { isReadOnly, OPERATIONS, type OperationName, operationRow } from "../operationTable.js";
 import { checkRequestMembers } from "../requestMembers.js";
 import { ARROW_STREAM, EVENT_STREAM, JSON_TYPE } from "../rest/wire/mediaTypes.js";
 import type { Route } from "../rest/wire/route.js";
@@ -45,7 +45,7 @@ import { suitableKind } from "./suitableKind.js";
 import { sortedOffsets, takenTable } from "./takenRows.js";
 import { type Incoming, type RequestBody, readJsonAnswer, Transport } from "./transport.js";
 import { awaitJob, type LongCalls, runAsJob } from "./waiting.js";
-import { watchedVersions } from "./watching.js";
+import { requireEvents, watchedVersions } from "./watching.js";
 
 /** Operations of a {@link DirectoryNamespace} that a server has too. The others reject with Unsupported. */
 export interface RestNamespace extends Pick<DirectoryNamespace, OperationName | "table">, AsyncDisposable {
@@ -90,7 +90,7 @@ export function connectDialect(options: RestOptions, dialect: ClientDialect): Se
   return {
     // The static block below defines a method for each operation.
     namespace: calls as unknown as RestNamespace,
-    post: (path, json, acceptedStatuses) => calls.post(path, json, acceptedStatuses),
+    post: (path, json, acceptedStatuses) => calls.post(path, json, { acceptedStatuses }),
     postForRows: (path, json) => calls.postForRows(path, json),
   };
 }
@@ -110,10 +110,9 @@ interface Call {
 }
 
 /** Settings of a request beside the routes. */
-interface PostOptions<Result> {
-  readonly accept: string;
+interface PostOptions {
   readonly acceptedStatuses?: readonly number[] | undefined;
-  readonly read: (incoming: Incoming) => Promise<Result>;
+  readonly signal?: AbortSignal | undefined;
 }
 
 class RemoteCalls {
@@ -190,7 +189,8 @@ class RemoteCalls {
     const replacement = this.#dialect.calls[name];
     if (replacement !== undefined) {
       const ask = (operation: OperationName, members: Members) => this.#askOther(call, operation, members);
-      return replacement({ ask, post: (path, json) => this.post(path, json) }, request);
+      const post = (path: string, json: unknown) => this.post(path, json, { signal: call.signal });
+      return replacement({ ask, post }, request);
     }
     if (name === "takeRows") return this.#take(call);
     if (route.answer === "rows") return this.#query(call);
@@ -213,6 +213,7 @@ class RemoteCalls {
       answerOfJson(
         answer as Parameters<typeof answerOfJson>[0],
         this.#dialect.incoming(call.route, await readJsonAnswer(incoming, this.#settings.maxJsonBytes)),
+        incoming.secrets,
       ),
     );
   }
@@ -226,8 +227,7 @@ class RemoteCalls {
     const form = callForm(route, request, id, this.#settings.delimiter);
     const { method, target, headers, json } = this.#dialect.outgoing(route, form);
     const body = rows ?? (json === undefined ? null : { type: JSON_TYPE, content: JSON.stringify(json) });
-    const isRepeatable =
-      ["reading", "aggregating", "describing"].includes(operationRow(name).part) || name === "waitForJob";
+    const isRepeatable = isReadOnly(name) || name === "waitForJob";
     const inOurWords = (text: string) => nameMemberAsEngine(route, text);
     const outgoing = {
       method,
@@ -243,9 +243,9 @@ class RemoteCalls {
   }
 
   /** Posts JSON to a path beside the routes. */
-  post(path: string, json: unknown, acceptedStatuses?: readonly number[]): Promise<unknown> {
+  post(path: string, json: unknown, options: PostOptions = {}): Promise<unknown> {
     const read = (incoming: Incoming) => readJsonAnswer(incoming, this.#settings.maxJsonBytes);
-    return this.#post(path, json, { accept: JSON_TYPE, acceptedStatuses, read });
+    return this.#post(path, json, { ...options, accept: JSON_TYPE, read });
   }
 
   /** Posts JSON to a path beside the routes that answers with rows. */
@@ -258,12 +258,20 @@ class RemoteCalls {
   async #post<Result>(
     path: string,
     json: unknown,
-    { accept, acceptedStatuses, read }: PostOptions<Result>,
+    {
+      accept,
+      read,
+      acceptedStatuses,
+      signal,
+    }: PostOptions & {
+      readonly accept: string;
+      readonly read: (incoming: Incoming) => Promise<Result>;
+    },
   ): Promise<Result> {
     if (this.#isClosed) throw new ServiceUnavailableError("the namespace is closed");
     const body = { type: JSON_TYPE, content: JSON.stringify(json) };
     const outgoing = { method: "POST", target: path, headers: { accept }, body, isRepeatable: false };
-    return this.#transport.send({ ...outgoing, acceptedStatuses, signal: undefined, route: path }, read);
+    return this.#transport.send({ ...outgoing, acceptedStatuses, signal, route: path }, read);
   }
 
   // ------------------------------------------------------------------------------------------ rows
@@ -364,7 +372,7 @@ class RemoteCalls {
     const connect = async (last: number, stop: AbortSignal | undefined): Promise<Incoming> => {
       if (this.#isClosed) throw new ServiceUnavailableError("the namespace is closed");
       const after = { ...call, request: { identity, context, branch, from: last }, signal: stop };
-      return this.#send(after, null, EVENT_STREAM, async (incoming) => incoming);
+      return this.#send(after, null, EVENT_STREAM, async (incoming) => requireEvents(incoming));
     };
     const first = await connect(from, signal);
     return watchedVersions({ ...{ from, signal, retries, delayMs }, first, connect });

@@ -2,6 +2,7 @@
 
 import { InvalidInputError } from "../errors.js";
 import { DEFAULT_DELIMITER } from "../ident.js";
+import { optionalCount } from "../operations/request.js";
 import { recordOf } from "../operationTable.js";
 import { checkOptionMembers, shortly } from "../optionMembers.js";
 
@@ -91,14 +92,14 @@ export function checkRestOptions(options: RestOptions): RestSettings {
     fetch: (url, init) => send(url, init),
     delimiter,
     retry: {
-      retries: countOf(retry.retries, "retry.retries", 0, 3),
-      delayMs: countOf(retry.delayMs, "retry.delayMs", 0, 200),
-      maxDelayMs: countOf(retry.maxDelayMs, "retry.maxDelayMs", 0, 10_000),
+      retries: optionalCount(retry.retries, "retry.retries") ?? 3,
+      delayMs: optionalCount(retry.delayMs, "retry.delayMs") ?? 200,
+      maxDelayMs: optionalCount(retry.maxDelayMs, "retry.maxDelayMs") ?? 10_000,
     },
-    timeoutMs: countOf(options.timeoutMs, "timeoutMs", 1, 600_000),
-    idleTimeoutMs: countOf(options.idleTimeoutMs, "idleTimeoutMs", 1, 60_000),
-    maxJsonBytes: countOf(options.maxJsonBytes, "maxJsonBytes", 1, 2 ** 26),
-    maxBatchBytes: countOf(options.maxBatchBytes, "maxBatchBytes", 1, 2 ** 30),
+    timeoutMs: optionalCount(options.timeoutMs, "timeoutMs", 1) ?? 600_000,
+    idleTimeoutMs: optionalCount(options.idleTimeoutMs, "idleTimeoutMs", 1) ?? 60_000,
+    maxJsonBytes: optionalCount(options.maxJsonBytes, "maxJsonBytes", 1) ?? 2 ** 26,
+    maxBatchBytes: optionalCount(options.maxBatchBytes, "maxBatchBytes", 1) ?? 2 ** 30,
   };
 }
 
@@ -153,10 +154,4 @@ export function checkHeaders(headers: unknown): HeaderRecord {
     checked.push([name.toLowerCase(), value]);
   }
   return Object.fromEntries(checked);
-}
-
-function countOf(value: unknown, name: string, least: number, fallback: number): number {
-  if (value === undefined || value === null) return fallback;
-  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number;
-  throw new InvalidInputError(`${name}: must be an integer of at least ${least}, not ${shortly(value)}`);
 }

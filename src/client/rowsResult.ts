@@ -2,18 +2,15 @@
 
 import type { RecordBatch, Schema } from "apache-arrow";
 import { makeBatch } from "../arrow/exchange/batch.js";
-import { type ArrowInput, type InputBatch, openInput } from "../arrow/exchange/input.js";
-import { clearTimeout, letProcessEnd, setTimeout } from "../async/timers.js";
+import { type ArrowInput, type InputBatch, isSameShape, openInput } from "../arrow/exchange/input.js";
 import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from "../errors.js";
 import type { MemoryShare } from "../memory.js";
 import type { QueryResult } from "../namespace/queries.js";
 import { optionalCount } from "../operations/request.js";
 import { resultOfBatches } from "../operations/rows/resultForms.js";
-import { errorOfCall, malformedAnswer } from "./problems.js";
+import { errorOfCall, malformedAnswer, withoutSecrets } from "./problems.js";
+import { takenOnce } from "./takenOnce.js";
 import type { Incoming } from "./transport.js";
-
-/** Milliseconds that an answer stays open before its first read. A later read asks again. */
-const UNREAD_MS = 5000;
 
 /** Rows of one answer. */
 export interface OpenRows {
@@ -38,14 +35,14 @@ export async function openAnswer(
     input = await openInput(incoming.pieces(), undefined, { maxBatchBytes, memory });
   } catch (error) {
     incoming.cancel();
-    throw answerError(error);
+    throw answerError(error, incoming);
   }
   const { schema } = input;
   async function* columnsOf(): AsyncGenerator<InputBatch, void, undefined> {
     try {
       yield* input.batches;
     } catch (error) {
-      throw answerError(error);
+      throw answerError(error, incoming);
     } finally {
       await input.close();
     }
@@ -60,11 +57,16 @@ export async function openAnswer(
   };
 }
 
-/** Malformed rows are the server's fault, although the decoder takes them for input. */
-const answerError = (error: unknown): unknown =>
-  error instanceof InvalidInputError || error instanceof UnsupportedError
-    ? malformedAnswer(error.message, error)
-    : error;
+/**
+ * Returns the error of an answer. Malformed rows are the server's fault, although the decoder takes them for
+ * input.
+ */
+function answerError(error: unknown, { secrets }: Incoming): unknown {
+  if (!(error instanceof InvalidInputError || error instanceof UnsupportedError)) return error;
+  // The decoder names columns, whose names the server chose.
+  const reason = withoutSecrets(error.message, secrets);
+  return malformedAnswer(reason, reason === error.message ? error : undefined);
+}
 
 /** Request of a query, as far as it concerns the client. */
 interface RowsRequest {
@@ -88,16 +90,9 @@ export async function rowsResult(
   const batchBytes = optionalCount(request.batchBytes, "batchBytes", 1) ?? Number.POSITIVE_INFINITY;
   const first = await ask();
   const { schema } = first;
-  let unread: OpenRows | null = first;
-  const timer = setTimeout(() => {
-    unread = null;
-    first.close();
-  }, UNREAD_MS);
-  letProcessEnd(timer);
+  const takeFirst = takenOnce(first, first.close);
   const open = async (): Promise<OpenRows> => {
-    clearTimeout(timer);
-    const opened = unread ?? (await ask());
-    unread = null;
+    const opened = takeFirst() ?? (await ask());
     if (isSameShape(opened.schema, schema)) return opened;
     opened.close();
     throw new ConcurrentModificationError("the columns of the table have changed since the query began");
@@ -111,12 +106,6 @@ export async function rowsResult(
     }
   });
 }
-
-const isSameShape = ({ fields }: Schema, { fields: others }: Schema): boolean =>
-  fields.length === others.length &&
-  fields.every(
-    ({ name, type }, index) => name === others[index].name && `${type}` === `${others[index].type}`,
-  );
 
 /** Cuts a batch to a number of rows and of bytes. */
 function* slicesOf(batch: RecordBatch, batchSize: number, batchBytes: number): Generator<RecordBatch> {

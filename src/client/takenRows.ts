@@ -7,6 +7,7 @@ import { makeBatch, toTable } from "../arrow/exchange/batch.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import { runAsync } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
+import { malformedAnswer } from "./problems.js";
 import type { OpenRows } from "./rowsResult.js";
 
 /** Offsets without duplicates in ascending order, and where each wanted offset stands among them. */
@@ -24,13 +25,17 @@ export function sortedOffsets(wanted: ArrayLike<number>): SortedOffsets {
 
 /**
  * Reads the rows at sorted offsets, and returns them in the wanted order.
- * @throws InvalidInputError if the server has no row at an offset
+ * @throws InvalidInputError if the server has no row at an offset; InternalError if it sends more rows
  */
 export async function takenTable(rows: OpenRows, { offsets, positions }: SortedOffsets): Promise<Table> {
   const { schema } = rows;
   const batches: InputBatch[] = [];
-  for await (const batch of rows.columns()) batches.push(batch);
-  const rowCount = batches.reduce((sum, batch) => sum + batch.rowCount, 0);
+  let rowCount = 0;
+  for await (const batch of rows.columns()) {
+    rowCount += batch.rowCount;
+    if (rowCount > offsets.length) throw malformedAnswer(`it has more than ${offsets.length} rows`);
+    batches.push(batch);
+  }
   if (rowCount !== offsets.length) {
     const largest = offsets[offsets.length - 1];
     throw new InvalidInputError(`rowOffsets: ${largest} is beyond the live rows of the table`);

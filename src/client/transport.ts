@@ -3,10 +3,10 @@
  * because credentials in headers would go to another server.
  */
 
-import { whenAborted } from "../async/abort.js";
+import { untilAborted, whenAborted } from "../async/abort.js";
 import { clearTimeout, MAX_TIMER_MS, onNextTurn, setTimeout } from "../async/timers.js";
 import { tagOf } from "../bytes/anyRealm.js";
-import { concatBytes } from "../bytes/concat.js";
+import { enlarged } from "../bytes/growing.js";
 import { messageOf, NamespaceError, ServiceUnavailableError } from "../errors.js";
 import type { ClientDialect, RefusedRequest } from "./clientDialect.js";
 import { malformedAnswer, withoutSecrets } from "./problems.js";
@@ -115,7 +115,7 @@ export class Transport {
   async #attempt(outgoing: Outgoing): Promise<Incoming> {
     const { method, target, headers: added, body, signal, inOurWords } = outgoing;
     const { base, headers: source, fetch: send, timeoutMs } = this.#settings;
-    const headers = { ...checkHeaders(await source()), ...added };
+    const headers = { ...checkHeaders(await untilAborted(source(), signal)), ...added };
     const secrets = Object.values(headers);
     if (!outgoing.isRepeatable) await untilClosingsShow();
     const exchange = new Exchange(signal, this.#settings.idleTimeoutMs);
@@ -162,7 +162,7 @@ export class Transport {
     let text = "";
     let json: unknown;
     try {
-      text = await readText(incoming, MAX_PROBLEM_BYTES);
+      text = await readText(incoming.pieces(), MAX_PROBLEM_BYTES);
       json = JSON.parse(text);
     } catch {
       // Proxies answer with pages.
@@ -295,7 +295,7 @@ function retryAfterMs(headers: Headers): number | undefined {
  * @throws InternalError for anything else than JSON, and beyond the bound
  */
 export async function readJsonAnswer(incoming: Incoming, maxBytes: number): Promise<unknown> {
-  const text = await readText(incoming, maxBytes);
+  const text = await readText(incoming.pieces(), maxBytes);
   if (text === "") return undefined;
   try {
     return JSON.parse(text);
@@ -305,16 +305,23 @@ export async function readJsonAnswer(incoming: Incoming, maxBytes: number): Prom
   }
 }
 
-async function readText(incoming: Incoming, maxBytes: number): Promise<string> {
-  const pieces: Uint8Array[] = [];
+/**
+ * Reads a text in UTF-8.
+ * @throws InternalError for other bytes, and beyond the bound
+ */
+export async function readText(pieces: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  // A piece of one byte takes far more memory than its byte, so pieces are copied as they come.
+  let bytes = new Uint8Array(0);
   let byteLength = 0;
-  for await (const piece of incoming.pieces()) {
-    byteLength += piece.length;
-    if (byteLength > maxBytes) throw malformedAnswer(`it has more than ${maxBytes} bytes of JSON`);
-    pieces.push(piece);
+  for await (const piece of pieces) {
+    const end = byteLength + piece.length;
+    if (end > maxBytes) throw malformedAnswer(`it has more than ${maxBytes} bytes of JSON`);
+    if (end > bytes.length) bytes = enlarged(bytes, end, maxBytes);
+    bytes.set(piece, byteLength);
+    byteLength = end;
   }
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(concatBytes(pieces, byteLength));
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, byteLength));
   } catch {
     throw malformedAnswer("it is not UTF-8");
   }

@@ -8,6 +8,7 @@ import type { Job, JobRequest, WaitForJobRequest } from "../namespace/jobs.js";
 import type { Progress } from "../namespace/upkeep.js";
 import { optionalCallback, optionalCount } from "../operations/request.js";
 import type { Members } from "./callForm.js";
+import { pause } from "./transport.js";
 
 /** Maximum milliseconds that one request waits. */
 const MAX_WAIT_MS = 25_000;
@@ -43,6 +44,7 @@ export async function awaitJob(calls: JobCalls, request: WaitForJobRequest): Pro
   for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(lookMs * 1.5, MAX_LOOK_MS)) {
     const leftMs = Math.max(0, deadlineMs - performance.now());
     const waitMs = Math.min(leftMs, callback === undefined ? MAX_WAIT_MS : lookMs);
+    const askedMs = performance.now();
     let job: Job;
     try {
       job = await calls.wait({ ...about, timeoutMs: Math.ceil(waitMs) });
@@ -53,7 +55,10 @@ export async function awaitJob(calls: JobCalls, request: WaitForJobRequest): Pro
       throw error;
     }
     await tell(job);
-    if (job.finishedAt !== undefined || hasEnded(job) || leftMs <= waitMs) return job;
+    if (job.finishedAt !== undefined || hasEnded(job) || performance.now() >= deadlineMs) return job;
+    // A server that answers too early must not be asked again without a pause.
+    const earlyMs = Math.min(waitMs, lookMs) - (performance.now() - askedMs);
+    if (earlyMs > 0) await pause(earlyMs, request.signal);
   }
 }
 

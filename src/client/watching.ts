@@ -3,10 +3,12 @@
 import { whenAborted } from "../async/abort.js";
 import { performance } from "../async/timers.js";
 import type { TableVersion } from "../namespace/versions.js";
+import { EVENT_STREAM, mediaTypeOf } from "../rest/wire/mediaTypes.js";
 import { tableVersion } from "../rest/wire/shapes.js";
 import { checkedAnswer } from "./answers.js";
 import { readEvents } from "./events.js";
 import { errorOfCall, errorOfProblem, malformedAnswer } from "./problems.js";
+import { takenOnce } from "./takenOnce.js";
 import { type Incoming, isPassing, pause } from "./transport.js";
 
 /** Maximum characters of one event. */
@@ -23,20 +25,31 @@ export interface Watch {
   readonly signal: AbortSignal | undefined;
   readonly retries: number;
   readonly delayMs: number;
-  /** The first connection, which the first iteration takes. */
+  /** The first connection, which the first iteration takes if it begins in time. */
   readonly first: Incoming;
   /** Connects to the events after a version. */
   connect(from: number, signal: AbortSignal): Promise<Incoming>;
 }
 
+/**
+ * Returns an answer with events.
+ * @throws InternalError for an answer of another type, such as a proxy's page: it would end without events,
+ *   and the client would connect forever
+ */
+export function requireEvents(incoming: Incoming): Incoming {
+  if (mediaTypeOf(incoming) === EVENT_STREAM) return incoming;
+  incoming.cancel();
+  throw malformedAnswer("it is not a stream of events");
+}
+
 /** Returns the versions that are committed after the first one. Each iteration begins anew. */
 export function watchedVersions(watch: Watch): AsyncIterable<TableVersion> {
-  let first: Incoming | null = watch.first;
+  const takeFirst = takenOnce(watch.first, watch.first.cancel);
   const connect: Watch["connect"] = async (from, signal) => {
-    const incoming = first ?? (await watch.connect(from, signal));
-    if (first !== null) whenAborted(signal, incoming.cancel);
-    first = null;
-    return incoming;
+    const first = takeFirst();
+    if (first === null) return watch.connect(from, signal);
+    whenAborted(signal, first.cancel);
+    return first;
   };
   return { [Symbol.asyncIterator]: () => iteratorOf({ ...watch, connect }) };
 }
@@ -90,7 +103,7 @@ async function* versionsIn(incoming: Incoming): AsyncGenerator<TableVersion, voi
   for await (const { name, data } of readEvents(incoming.pieces(), MAX_EVENT)) {
     const json = jsonOf(data);
     if (name === "error") throw errorOfProblem(json, incoming.secrets);
-    if (name === "version") yield checkedAnswer(tableVersion, json) as TableVersion;
+    if (name === "version") yield checkedAnswer(tableVersion, json, incoming.secrets) as TableVersion;
   }
 }
 

@@ -64,7 +64,7 @@ export class OAuthHeaderProvider extends HeaderProvider {
     }
     // The next call gets the new token. A failure shows when the program fetches one itself.
     if (this.#isDue) this.refreshToken().catch(() => {});
-    return { authorization: `Bearer ${this.#token}` };
+    return this.#headers;
   }
 
   /**
@@ -84,7 +84,12 @@ export class OAuthHeaderProvider extends HeaderProvider {
    */
   async freshHeaders(): Promise<Record<string, string>> {
     if (this.#token === null || this.#isDue) await this.refreshToken();
-    return this.getHeaders();
+    // `getHeaders` would fetch a token again that lasts less than the buffer.
+    return this.#headers;
+  }
+
+  get #headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.#token}` };
   }
 
   get #isDue(): boolean {

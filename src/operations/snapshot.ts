@@ -146,7 +146,10 @@ export async function openWritable(
  * @param logs logs that the change accepts; its commit must be told them too
  * @throws UnsupportedError for other logs
  */
-export async function writableOf(open: OpenTable, logs: AcceptedLogs = "none"): Promise<WritableTable | null> {
+export async function writableOf(
+  open: OpenTable,
+  logs: AcceptedLogs = "none",
+): Promise<WritableTable | null> {
   const { latest } = open;
   if (latest === null) return null;
   const base = await openVersion(open.table, latest);

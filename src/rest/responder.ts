@@ -16,7 +16,7 @@ import type { TableVersion } from "../namespace/versions.js";
 import { Authenticator, type AuthOptions } from "./auth/auth.js";
 import type { Dialect } from "./dialects/dialect.js";
 import { Admission, type Ticket } from "./http/admission.js";
-import { mediaTypeOf, readJson, readPieces, refuseMediaType } from "./http/body.js";
+import { readJson, readPieces, refuseMediaType } from "./http/body.js";
 import type { BudgetShare, MemoryBudget } from "./http/budget.js";
 import type { Origins } from "./http/origins.js";
 import { readJsonRows } from "./http/readJsonRows.js";
@@ -24,7 +24,7 @@ import { answerBudget, bodyBudget, engineBounds, jsonBounds, type RestLimits, ro
 import { type StorageOptionsHook, withStorageOptions } from "./storageOptions.js";
 import { jsonAnswer, type RowsWish, rowsAnswer } from "./wire/answer.js";
 import { eventsAnswer, lastEventId } from "./wire/events.js";
-import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE } from "./wire/mediaTypes.js";
+import { ARROW_FILE, ARROW_STREAM, JSON_LINES, JSON_TYPE, mediaTypeOf } from "./wire/mediaTypes.js";
 import { mayNamePath, problemOf, Refusal, refusalIn } from "./wire/problem.js";
 import { callerIdentity, engineRequest } from "./wire/request.js";
 import type { Route } from "./wire/route.js";

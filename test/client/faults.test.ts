@@ -159,7 +159,90 @@ describe("time", () => {
   });
 });
 
+describe("headers", () => {
+  it("a signal ends the wait for a function that returns no headers", async () => {
+    const ns = await against(() => {}, { headers: () => new Promise<never>(() => {}) });
+    expect((await errorOf(ns.listTables({ signal: AbortSignal.timeout(50) }))).name).toBe("AbortError");
+  });
+});
+
+describe("watches", () => {
+  it("a page in place of events is an error", async () => {
+    const ns = await against((request, response) => {
+      if (!request.url?.includes("/watch")) return json(response, { versions: [] });
+      response.writeHead(200, { "content-type": "text/html" }).end("<html>login</html>");
+    });
+    expect((await errorOf(ns.watchTable({ id: "t" }))).message).toMatch(/it is not a stream of events/);
+  });
+
+  it("a watch that nobody iterates gives its connection back", { timeout: 15_000 }, async () => {
+    let release = (): void => {};
+    const closed = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let connections = 0;
+    const ns = await against((request, response) => {
+      if (!request.url?.includes("/watch")) return json(response, { versions: [] });
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(":\n\n");
+      if (++connections === 1) return void response.once("close", release);
+      response.write(`event: error\ndata: {"code": 4, "detail": "gone"}\n\n`);
+    });
+    const versions = await ns.watchTable({ id: "t" });
+    await closed;
+    expect((await errorOf(versions[Symbol.asyncIterator]().next())).message).toBe("gone");
+    expect(connections).toBe(2);
+  });
+});
+
+describe("jobs", () => {
+  it("a server that answers a wait too early is asked again after a pause", async () => {
+    let requests = 0;
+    const running = { job_id: "j", kind: "index", table: ["t"], state: "Running", done: 0, unit: "rows" };
+    const ns = await against((_, response) => {
+      requests++;
+      json(response, { ...running, created_at: "2026-01-02T03:04:05.678Z" });
+    });
+    const beganMs = performance.now();
+    await ns.waitForJob({ jobId: "j", timeoutMs: 400 });
+    expect(performance.now() - beganMs).toBeGreaterThan(390);
+    expect(requests).toBeLessThan(10);
+  });
+});
+
 describe("rows that arrive", () => {
+  it("rows by offsets are given up at the first one too many", async () => {
+    let sent = 0;
+    const bytes = ipc(3);
+    const headLength =
+      tableToIPC(new Table(tableFromArrays({ id: new Float64Array(3) }).schema), "stream").length - 8;
+    const batch = bytes.subarray(headLength, bytes.length - 8);
+    const ns = await against((_, response) => {
+      response.writeHead(200);
+      response.write(bytes.subarray(0, headLength));
+      const more = () => {
+        if (sent++ > 200) return void response.end(bytes.subarray(bytes.length - 8));
+        response.write(batch, () => setImmediate(more));
+      };
+      more();
+    });
+    const error = await errorOf(ns.takeRows({ id: "t", rowOffsets: [0, 1] }));
+    expect(error.message).toBe("the server's answer is malformed: it has more than 2 rows");
+    expect(sent).toBeLessThan(200);
+  });
+
+  it("a column that is named after the credentials does not get them into messages", async () => {
+    const table = new Table({ [SECRET]: vectorFromArray(["ash", "elm"]) });
+    const bytes = tableToIPC(table, "stream");
+    const ns = await against((_, response) => void response.end(bytes));
+    // Offsets of texts that lead beyond the values.
+    const offsets = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf(
+      Uint8Array.of(0, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0),
+    );
+    bytes[offsets + 8] = 99;
+    const result = await ns.queryTable({ id: "t" });
+    expect((await errorOf(result.toArray())).message).toMatch(/^the server's answer is malformed: .*…/);
+  });
+
   it("a stream that breaks off is an error after the batches before it", async () => {
     const bytes = ipc(1000);
     const ns = await against((_, response) => {
@@ -220,6 +303,12 @@ describe("JSON that arrives", () => {
   ])("%s is an error that names what is wrong", async (_, answer) => {
     const ns = await against((__, response) => json(response, answer));
     expect((await errorOf(ns.listTables({}))).message).toMatch(/^the server's answer is malformed: /);
+  });
+
+  it("keys of maps that repeat the credentials do not get them into messages", async () => {
+    const ns = await against((_, response) => json(response, { properties: { [SECRET]: 7 } }));
+    const error = await errorOf(ns.describeNamespace({ id: "n" }));
+    expect(error.message).toMatch(/^the server's answer is malformed: properties\.…: /);
   });
 
   it("unknown members are left out, and absent and null members are absent", async () => {

@@ -82,7 +82,7 @@ describe("a client", () => {
         if (!url.includes("/watch") || ++connections > 1) return response;
         // The first connection ends before any version.
         await response.body?.cancel();
-        return new Response(": connected\n\n");
+        return new Response(": connected\n\n", { headers: { "content-type": "text/event-stream" } });
       },
     });
     const local = (url: string, init: RequestInit) => handlerOf(client.engine)(new Request(url, init));

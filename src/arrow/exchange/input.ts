@@ -115,7 +115,7 @@ export async function openInput(
 }
 
 /** True if two schemas have the same names and types. */
-const isSameShape = ({ fields }: Schema, { fields: others }: Schema): boolean =>
+export const isSameShape = ({ fields }: Schema, { fields: others }: Schema): boolean =>
   fields.length === others.length &&
   fields.every(
     ({ name, type }, index) => name === others[index].name && `${type}` === `${others[index].type}`,

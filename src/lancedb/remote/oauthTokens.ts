@@ -1,5 +1,6 @@
 /** Tokens of an OAuth server for connections, fetched when they are needed and again before they expire. */
 
+import { readText } from "../../client/transport.js";
 import { failure } from "../failures.js";
 import { OAuthHeaderProvider, type TokenResponse } from "../header.js";
 import type { OAuthConfig } from "../native.js";
@@ -8,8 +9,8 @@ import type { OAuthConfig } from "../native.js";
 const IMDS = "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01";
 /** Maximum milliseconds of a request for a token. */
 const TIMEOUT_MS = 30_000;
-/** Maximum characters of an answer. */
-const MAX_CHARACTERS = 2 ** 20;
+/** Maximum bytes of an answer. */
+const MAX_BYTES = 2 ** 20;
 
 type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -83,7 +84,7 @@ function tokenOf({ access_token, expires_in }: Readonly<Record<string, unknown>>
   const seconds = Number(expires_in);
   return {
     accessToken: access_token,
-    ...(expires_in !== undefined && seconds >= 0 && { expiresIn: seconds }),
+    ...(expires_in != null && seconds >= 0 && { expiresIn: seconds }),
   };
 }
 
@@ -95,15 +96,16 @@ async function jsonOf(
   send: Fetch,
 ): Promise<Readonly<Record<string, unknown>>> {
   let response: Response;
+  let text = "";
   try {
     response = await send(url, { ...init, redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (!response.ok) await response.body?.cancel();
+    else if (response.body !== null) text = await readText(response.body, MAX_BYTES);
   } catch (error) {
     throw failure(`Runtime error: ${what} failed: ${(error as Error).message}`);
   }
   if (!response.ok) throw failure(`Runtime error: ${what} failed with status ${response.status}`);
-  const text = await response.text();
   try {
-    if (text.length > MAX_CHARACTERS) throw new RangeError();
     const json: unknown = JSON.parse(text);
     if (typeof json === "object" && json !== null) return json as Readonly<Record<string, unknown>>;
   } catch {

@@ -15,6 +15,7 @@
  *     jobs                                paths, members and states of their own; no request waits for a job
  */
 
+import { performance } from "../../async/timers.js";
 import { checkedAnswer } from "../../client/answers.js";
 import type { CallForm, Members } from "../../client/callForm.js";
 import type { ClientDialect, ServerCalls } from "../../client/clientDialect.js";
@@ -69,10 +70,10 @@ const OUTGOING: Partial<Record<OperationName, (form: CallForm) => CallForm>> = {
   createNamespace: (form) => withBody(form, quotedModes),
   dropNamespace: (form) => withBody(form, quotedModes),
   createTable: (form) => ({ ...form, target: targetOfCreation(form.target) }),
-  tableExists: (form) => ({ ...form, target: form.target.replace(/\/exists$/, "/describe") }),
+  tableExists: (form) => ({ ...form, target: form.target.replace(/\/exists(?=\?|$)/, "/describe") }),
   takeTableRows: (form) => ({
     ...withBody(form, takeBody),
-    target: form.target.replace(/\/take$/, "/query"),
+    target: form.target.replace(/\/take(?=\?|$)/, "/query"),
   }),
   describeTableIndexStats: (form) => withBody(form, ({ index_name: _, ...body }) => body),
   alterTableAlterColumns: (form) =>
@@ -268,13 +269,16 @@ function jobOf(json: Json): Json {
 /** Lists the jobs of all pages. */
 async function listJobs({ post }: ServerCalls): Promise<ListJobsResponse> {
   const jobs: Job[] = [];
+  const tokens = new Set<unknown>();
   let token: unknown;
   do {
     const page = (await post("/v1/jobs/list", token === undefined ? {} : { page_token: token })) as Json;
     const listed = Array.isArray(page?.jobs) ? page.jobs : [];
     jobs.push(...listed.map((each: unknown) => checkedAnswer(job, jobOf((each ?? {}) as Json)) as Job));
+    token = page?.page_token ?? undefined;
     // A server that repeats a token would never end.
-    token = page?.page_token === token ? undefined : (page?.page_token ?? undefined);
+    if (tokens.has(token)) break;
+    tokens.add(token);
   } while (token !== undefined);
   return { jobs };
 }
@@ -282,7 +286,8 @@ async function listJobs({ post }: ServerCalls): Promise<ListJobsResponse> {
 /** Looks at a job now and then until it has ended, or until the timeout. */
 async function waitForJob({ ask }: ServerCalls, request: Members): Promise<Job> {
   const { timeoutMs, onProgress, signal, ...about } = request;
-  const deadline = Date.now() + (typeof timeoutMs === "number" ? timeoutMs : Number.POSITIVE_INFINITY);
+  const deadlineMs =
+    performance.now() + (typeof timeoutMs === "number" ? timeoutMs : Number.POSITIVE_INFINITY);
   for (;;) {
     const described = (await ask("describeJob", about)) as Job;
     (onProgress as ((described: Job) => void) | undefined)?.(described);
@@ -290,7 +295,8 @@ async function waitForJob({ ask }: ServerCalls, request: Members): Promise<Job> 
     if (state === "Failed") {
       throw errorOfFailure({ type: "Internal", message: error?.message ?? "the job failed" });
     }
-    if (state === "Succeeded" || state === "Cancelled" || Date.now() >= deadline) return described;
-    await pause(Math.min(POLL_MS, Math.max(1, deadline - Date.now())), signal as AbortSignal | undefined);
+    if (state === "Succeeded" || state === "Cancelled" || performance.now() >= deadlineMs) return described;
+    const leftMs = Math.max(1, deadlineMs - performance.now());
+    await pause(Math.min(POLL_MS, leftMs), signal as AbortSignal | undefined);
   }
 }

@@ -33,7 +33,7 @@ export function errorOfServer(refused: RefusedRequest, secrets: readonly string[
   if (!hasCode && status === 404) missingPaths.add(error);
   // Tiltyard's errors have codes: the drop-in's sentences say more about them than their JSON.
   if (hasCode) return error;
-  const reason = `${status} ${statusText || NAMES[status] || ""}: ${body}`;
+  const reason = `${status} ${withoutSecrets(statusText, secrets) || NAMES[status] || ""}: ${body}`;
   const id = requestHeaders["x-request-id"];
   texts.set(error, `Http error: (request_id=${id}) ${reason}\n\nCaused by: ${reason}`);
   return error;

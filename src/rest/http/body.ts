@@ -3,6 +3,7 @@
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import type { MemoryShare } from "../../memory.js";
+import { mediaTypeOf } from "../wire/mediaTypes.js";
 import { Refusal } from "../wire/problem.js";
 import { bodyIsGone } from "./parsedBody.js";
 
@@ -110,10 +111,6 @@ export function refuseMediaType(request: Request, accepted: readonly string[]): 
   if (mediaType === "" || accepted.includes(mediaType)) return;
   throw new Refusal(415, "InvalidInput", `content-type: must be ${accepted.join(" or ")}`);
 }
-
-/** Returns the declared media type in lower case; empty without one. */
-export const mediaTypeOf = ({ headers }: Request): string =>
-  (headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
 
 function refuseEncoded(request: Request): void {
   const encoding = request.headers.get("content-encoding");

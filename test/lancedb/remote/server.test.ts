@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { connect, connectNamespace, OAuthFlowType, OAuthHeaderProvider } from "tiltyard/lancedb";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { connectServer } from "../../../src/lancedb/remote/server.js";
 
 const SECRET = "a-secret-of-the-client";
 
@@ -48,6 +49,27 @@ describe("connecting", () => {
     expect(await (await connectNamespace("rest", named as never)).tableNames()).toEqual([]);
     expect(seen).toEqual(["b", "c"]);
     await expect(connectNamespace("rest", {} as never)).rejects.toThrow("Missing required property 'uri'");
+  });
+});
+
+describe("paths", () => {
+  it("another delimiter changes the path of no operation", async () => {
+    const paths: (string | undefined)[] = [];
+    const { namespace } = connectServer(
+      "db://dev",
+      {
+        apiKey: "k",
+        clientConfig: { idDelimiter: "." },
+        hostOverride: await listening(({ url }, response) => {
+          paths.push(url);
+          response.writeHead(404).end();
+        }),
+      },
+      undefined,
+    ).connection;
+    await expect(namespace.tableExists({ id: ["n", "t"] })).rejects.toThrow();
+    await expect(namespace.takeTableRows({ id: ["n", "t"], offsets: [1] })).rejects.toThrow();
+    expect(paths).toEqual(["/v1/table/n.t/describe/?delimiter=.", "/v1/table/n.t/query/?delimiter=."]);
   });
 });
 
@@ -97,6 +119,34 @@ describe("tokens", () => {
     await expect(at({ flow: "other" })).rejects.toThrow("Unknown OAuth flow");
   });
 
+  it("a token that lasts less than the buffer is fetched once for each request", async () => {
+    const seen: (string | undefined)[] = [];
+    const hostOverride = await listening(tables(seen));
+    let fetches = 0;
+    const provider = new OAuthHeaderProvider(() => ({ accessToken: `t${++fetches}`, expiresIn: 60 }));
+    const db = await connect("db://dev", { apiKey: "k", hostOverride }, undefined, provider);
+    for (let call = 0; call < 2; call++) await db.tableNames();
+    expect(seen).toEqual(["Bearer t1", "Bearer t2"]);
+    expect(fetches).toBe(2);
+  });
+
+  it("an endless answer of an issuer is given up at the limit", async () => {
+    let hasEnded = false;
+    const issuerUrl = await listening((_, response) => {
+      response.on("close", () => {
+        hasEnded = true;
+      });
+      const more = () => {
+        while (!hasEnded && response.write(" ".repeat(65_536)));
+        response.once("drain", more);
+      };
+      more();
+    });
+    const oauthConfig = { issuerUrl, clientId: "c", scopes: ["s"], clientSecret: SECRET };
+    const db = await connect("db://dev", { hostOverride: "http://127.0.0.1:1", oauthConfig });
+    await expect(db.tableNames()).rejects.toThrow("more than 1048576 bytes");
+  });
+
   it("a provider of tokens is asked before the first request", async () => {
     const seen: (string | undefined)[] = [];
     const hostOverride = await listening(tables(seen));
@@ -132,9 +182,29 @@ describe("errors", () => {
     expect(error.message).toMatch(/^Http error: \(request_id=[0-9a-f-]{36}\) 400 Bad Request: /);
     expect(error.message).not.toContain(SECRET);
   });
+
+  it("a status line that repeats the key does not get it into messages", async () => {
+    const hostOverride = await listening((request, response) =>
+      response.writeHead(400, `bad ${request.headers["x-api-key"]}`).end("no"),
+    );
+    const db = await connect("db://dev", { apiKey: SECRET, hostOverride });
+    const error: Error = await db.tableNames().catch((thrown) => thrown);
+    expect(error.message).toContain("400 bad …: no");
+    expect(error.message).not.toContain(SECRET);
+  });
 });
 
 describe("jobs", () => {
+  it("tokens that come in a circle end the list", async () => {
+    let pages = 0;
+    const hostOverride = await listening((_, response) =>
+      response.end(JSON.stringify({ jobs: [], page_token: `${++pages % 3}` })),
+    );
+    const db = await connect("db://dev", { apiKey: "k", hostOverride });
+    expect(await db.listJobs()).toEqual([]);
+    expect(pages).toBe(4);
+  });
+
   it("jobs of all pages are listed, and a repeated token ends the list", async () => {
     const hostOverride = await listening((_, response) => {
       const jobs = [{ job_id: "j", table: "n$t", job_type: "x", state: "done", created_at_millis: 1 }];

@@ -26,7 +26,15 @@ import { Tensor } from "../../../format/vectorIndex.js";
 import { type FileColumnType, FLOAT32_TYPE, type OpenIndexFile } from "../../indexFile.js";
 import type { Metric } from "../distance/metric.js";
 import { codeSumsInKernel } from "./codeSumsKernel.js";
-import { BYTE, type CodeDistances, type Codes, codeColumn, countMember, oneByOne, storageMembers } from "./codes.js";
+import {
+  BYTE,
+  type CodeDistances,
+  type Codes,
+  codeColumn,
+  countMember,
+  oneByOne,
+  storageMembers,
+} from "./codes.js";
 import { lowBitBytes, unpackLowBits } from "./lowBits.js";
 import type { RotatedModel } from "./rotatedModel.js";
 import { type Rotation, rotate, signBytes } from "./rotation.js";
@@ -158,11 +166,7 @@ function distancesFrom({ rotation, bits }: RotatedModel, metric: Metric, query: 
   const signBytesOfRow = dimension / 8;
   const signWeight = 2 ** (bits - 1);
   const middle = (signWeight - 0.5) * total;
-  function* inSteps(
-    centroid: TensorNumbers,
-    codes: Uint8Array,
-    distances: Float32Array,
-  ): Steps<void> {
+  function* inSteps(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): Steps<void> {
     const rowCount = distances.length;
     const factors = new Float32Array(codes.buffer, codes.byteOffset, 2 * rowCount);
     const signs = codes.subarray(8 * rowCount, (8 + signBytesOfRow) * rowCount);
