@@ -14,7 +14,7 @@ import type { TableHandleOptions } from "./handle/handleOptions.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
 import type { AnyRow } from "./handle/rowTypes.js";
 import { setInspection } from "./inspection.js";
-import type { Disk } from "./io/disk/disk.js";
+import type { DiskImplementation } from "./io/disk/disk.js";
 import type * as branches from "./namespace/branches.js";
 import type { CacheStatistics } from "./namespace/caches.js";
 import type * as clusters from "./namespace/clusters.js";
@@ -95,7 +95,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @param options options of the namespace; `disk` replaces the local file system with another
    *   implementation
    */
-  constructor(options: options.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
+  constructor(options: options.DirectoryNamespaceOptions & { readonly disk?: DiskImplementation }) {
     const contextOptions = contextOptionsOf(options);
     this.#authorize = options.authorize;
     this.#jobsAtClose = contextOptions.jobs;

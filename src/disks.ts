@@ -11,11 +11,14 @@ export { type MemoryDisk, type MemoryDiskOptions, memoryDisk } from "./disks/mem
 export type {
   AllocateTail,
   DirectoryEntry,
-  Disk,
+  DiskImplementation,
+  DiskImplementation as Disk,
   FileStat,
   ReadHandle,
   ReadPieces,
   ScratchDirectory,
+  StoredStat,
   WriteHandle,
 } from "./io/disk/disk.js";
 export type { DiskLock, DiskLocks, LockAttempt, LockLease, LockState } from "./io/disk/locks.js";
+export { type DiskVerb, MissingVerbError, ReadOnlyDiskError } from "./io/disk/missingVerb.js";

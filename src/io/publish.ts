@@ -21,10 +21,14 @@
  * a lock (tags).
  *
  * Temporary files have names `.tmp-<uuid>`. A file that a crash leaves behind is garbage and blocks nothing.
+ *
+ * A disk with `putIfAbsent` and `replaceIf` (an object store) needs no temporary files: one call writes and
+ * decides. Nothing fences off a writer that slept between its last check and that call. Its version is still
+ * decided by the name, which no other writer can have got.
  */
 
-import path from "node:path";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
+import { basename, dirname, isSameBytes, join, sep } from "../platform/native.js";
 import type { Disk, FileStat } from "./disk/disk.js";
 import { codeOf, isDiskFull } from "./disk/errno.js";
 import type { LockLease } from "./disk/locks.js";
@@ -90,8 +94,13 @@ export async function createExclusive(
   chunks: readonly Uint8Array[],
   { lease, verify }: PublishOptions = {},
 ): Promise<boolean> {
-  const finalPath = path.join(directory, name);
-  const temporaryPath = path.join(directory, temporaryName());
+  const finalPath = join(directory, name);
+  if (disk.putIfAbsent !== undefined) {
+    if ((await verify?.()) === false) return false;
+    await lease?.confirm();
+    return uncertainly(finalPath, disk.putIfAbsent(finalPath, chunks));
+  }
+  const temporaryPath = join(directory, temporaryName());
   let published = false;
   try {
     await writeComplete(disk, temporaryPath, chunks, true);
@@ -128,8 +137,13 @@ export async function replaceFile(
   bytes: Uint8Array,
   { sync, lease, verify }: PublishOptions & { readonly sync: boolean },
 ): Promise<boolean> {
-  const directory = path.dirname(filePath);
-  const temporaryPath = path.join(directory, temporaryName());
+  if (disk.replaceIf !== undefined) {
+    await lease?.confirm();
+    if ((await verify?.()) === false) return false;
+    return (await uncertainly(filePath, disk.replaceIf(filePath, [bytes], null))) !== null;
+  }
+  const directory = dirname(filePath);
+  const temporaryPath = join(directory, temporaryName());
   try {
     await writeComplete(disk, temporaryPath, [bytes], sync);
     await lease?.confirm();
@@ -148,6 +162,19 @@ export async function replaceFile(
   }
   if (sync) await makeNameDurable(disk, directory, filePath);
   return true;
+}
+
+/** Code of a disk's error that leaves open whether the file was written. */
+const UNCERTAIN = "EUNCERTAIN";
+
+/** @throws PublishUncertainError if the disk does not know whether it wrote the file */
+async function uncertainly<T>(filePath: string, put: Promise<T>): Promise<T> {
+  try {
+    return await put;
+  } catch (error) {
+    if (codeOf(error) !== UNCERTAIN) throw error;
+    throw new PublishUncertainError(filePath, "unknown", { cause: error });
+  }
 }
 
 /** Returns true if names below a directory of this name are never reused. Undefined: as for its parent. */
@@ -194,7 +221,7 @@ export class Removal {
     this.#disk = disk;
     this.#lease = lease;
     this.#within = within;
-    this.#directory = path.join(parent, temporaryName());
+    this.#directory = join(parent, temporaryName());
     this.#isUnique = isUnique;
   }
 
@@ -203,6 +230,7 @@ export class Removal {
    * @throws LeaseLostError or OverruledError if the lease was lost; the entry still exists
    */
   async takeOut(entryPath: string): Promise<boolean> {
+    if (this.#disk.hasRename === false) return this.#removeInPlace(entryPath);
     try {
       return await this.move(entryPath);
     } catch (error) {
@@ -211,6 +239,16 @@ export class Removal {
       await this.empty(entryPath);
       return true;
     }
+  }
+
+  /** Removes an entry of a disk that cannot move it. */
+  async #removeInPlace(entryPath: string): Promise<boolean> {
+    const stat = await this.#disk.stat(entryPath);
+    if (stat === null) return false;
+    await this.#lease.confirm();
+    if (stat.kind === "directory") await this.#disk.removeTree(entryPath);
+    else await this.#disk.remove(entryPath);
+    return true;
   }
 
   /**
@@ -234,7 +272,7 @@ export class Removal {
    * @throws OverruledError if the directory has gone, even for a moment
    */
   async #moveInto(directory: string, entryPath: string, moved?: string[]): Promise<boolean | null> {
-    const target = path.join(directory, String(movedCount++));
+    const target = join(directory, String(movedCount++));
     try {
       await this.#disk.rename(entryPath, target);
       moved?.push(target);
@@ -254,12 +292,12 @@ export class Removal {
    * @throws LeaseLostError or OverruledError if the lease was lost
    */
   empty(directory: string): Promise<void> {
-    return this.#empty(directory, this.#isUnique(path.basename(directory)) ?? false);
+    return this.#empty(directory, this.#isUnique(basename(directory)) ?? false);
   }
 
   async #empty(directory: string, hasUniqueNames: boolean): Promise<void> {
     for (const { name, kind } of (await this.#disk.list(directory)) ?? []) {
-      const entryPath = path.join(directory, name);
+      const entryPath = join(directory, name);
       if (kind === "directory") {
         await this.#empty(entryPath, this.#isUnique(name) ?? hasUniqueNames);
       } else if (hasUniqueNames) {
@@ -281,7 +319,7 @@ export class Removal {
     for (const target of this.#held) await this.#disk.removeTree(target).catch(() => undefined);
     if (!this.#isMade) return;
     await this.#disk.removeTree(this.#directory).catch(() => undefined);
-    await this.#disk.removeEmptyDirectory(path.dirname(this.#directory)).catch(() => false);
+    await this.#disk.removeEmptyDirectory(dirname(this.#directory)).catch(() => false);
   }
 }
 
@@ -315,7 +353,7 @@ export async function removeLeased(
 export async function fenceOff(disk: Disk, directory: string): Promise<void> {
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
     if (!name.startsWith(TEMPORARY_PREFIX)) continue;
-    const entryPath = path.join(directory, name);
+    const entryPath = join(directory, name);
     await (kind === "directory" ? disk.removeTree(entryPath) : disk.remove(entryPath));
   }
 }
@@ -326,7 +364,7 @@ export async function fenceOff(disk: Disk, directory: string): Promise<void> {
  * permission.
  */
 export const isUnmovable = (error: unknown): boolean =>
-  codeOf(error) === "EXDEV" || (process.platform === "win32" && OPEN_FILE_CODES.has(codeOf(error)));
+  codeOf(error) === "EXDEV" || (sep === "\\" && OPEN_FILE_CODES.has(codeOf(error)));
 
 /** Codes with which Windows refuses to rename a directory that contains an open file. */
 const OPEN_FILE_CODES: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
@@ -403,7 +441,7 @@ async function claimByRename(
     // file may have got the same inode.
     let isOurs: boolean;
     try {
-      isOurs = await hasContent(disk, finalPath, Buffer.concat(chunks));
+      isOurs = await hasContent(disk, finalPath, joined(chunks));
     } catch {
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
@@ -417,7 +455,17 @@ export async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array
   const stat = await disk.stat(filePath);
   if (stat?.kind !== "file" || stat.size !== bytes.length) return false;
   const content = await disk.readFile(filePath);
-  return content !== null && Buffer.compare(content, bytes) === 0;
+  return content !== null && isSameBytes(content, bytes);
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, end);
+    end += chunk.length;
+  }
+  return bytes;
 }
 
 async function makeNameDurable(disk: Disk, directory: string, finalPath: string): Promise<void> {

@@ -3,7 +3,7 @@
  * removes those of dead processes. Only the user of the process may read them.
  */
 
-import path from "node:path";
+import { join } from "../platform/native.js";
 import type { Disk, ReadHandle, WriteHandle } from "./disk/disk.js";
 import { temporaryName } from "./names/temporaryNames.js";
 
@@ -24,7 +24,7 @@ export class TemporaryFile {
   /** @param tableRoot directory of the file, unless the disk has another one for such files */
   static async create(disk: Disk, tableRoot: string): Promise<TemporaryFile> {
     const scratch = disk.scratch ?? { disk, path: tableRoot };
-    const filePath = path.join(scratch.path, temporaryName());
+    const filePath = join(scratch.path, temporaryName());
     return new TemporaryFile(scratch.disk, filePath, await scratch.disk.create(filePath, "private"));
   }
 

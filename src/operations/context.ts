@@ -19,6 +19,7 @@ import type { ChunkMap } from "../file/pages/pageSlice.js";
 import { formatIdentifier } from "../ident.js";
 import type { IndexPart } from "../indexes/kind.js";
 import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
+import { completeDisk } from "../io/completeDisk.js";
 import { HostDirectories } from "../io/disk/admittedDirectories.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
 import {
@@ -29,7 +30,7 @@ import {
 } from "../io/disk/confinement.js";
 import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
-import { NodeDisk } from "../io/disk/nodeDisk.js";
+import { NodeDisk, temporaryDirectory } from "../io/disk/nodeDisk.js";
 import { UnchangedDirectories } from "../io/disk/unchangedDirectories.js";
 import { releaseKeptLocks } from "../io/lock/keptLocks.js";
 import type { Arena } from "../io/memory/arena.js";
@@ -207,14 +208,15 @@ function jobsOf(
 }
 
 export function openContext(options: ContextOptions): OperationContext {
-  const hasLinks = options.disk?.hasLinks ?? true;
+  const inner = options.disk && completeDisk(options.disk, temporaryDirectory());
+  const hasLinks = inner?.hasLinks ?? true;
   const places = new HostDirectories(options.root, options.allowedBases, hasLinks);
   const confinement = hasLinks ? confinedTo(places) : confinedByText(places);
-  const locks = options.disk?.locks;
+  const locks = inner?.locks;
   const disk =
-    options.disk === undefined
+    inner === undefined
       ? new NodeDisk({ durability: options.durability ?? "fsync", confinement })
-      : new ConfinedDisk(options.disk, confinement);
+      : new ConfinedDisk(inner, confinement);
   const handles = new HandlePool(disk);
   const dataFiles = new DataFiles(disk, handles);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);

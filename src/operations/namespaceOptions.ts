@@ -3,7 +3,7 @@
 import { MAX_TIMER_MS } from "../async/timers.js";
 import { InvalidInputError } from "../errors.js";
 import { formatFieldPath } from "../ident.js";
-import type { Disk } from "../io/disk/disk.js";
+import type { DiskImplementation } from "../io/disk/disk.js";
 import { pathOfFileUrl } from "../io/names/fileUrls.js";
 import type { ClusterExecutor } from "../namespace/clusters.js";
 import type { DirectoryNamespaceOptions } from "../namespace/options.js";
@@ -29,7 +29,7 @@ export interface ContextOptions
   readonly functions?: ReadonlyMap<string, RegisteredFunction> | undefined;
   readonly clusters?: ReadonlyMap<string, ClusterExecutor> | undefined;
   /** Another implementation of the disk. */
-  readonly disk?: Disk | undefined;
+  readonly disk?: DiskImplementation | undefined;
 }
 
 /**
@@ -39,7 +39,7 @@ export interface ContextOptions
  *   function with an unsupported output type
  */
 export function contextOptionsOf(
-  input: DirectoryNamespaceOptions & { readonly disk?: Disk },
+  input: DirectoryNamespaceOptions & { readonly disk?: DiskImplementation },
 ): ContextOptions {
   checkNamespaceOptions(input);
   return {

@@ -4,7 +4,7 @@
  * namespace's directory. NodeDisk checks its steps by itself.
  */
 
-import { dirname } from "node:path";
+import { dirname } from "../../platform/native.js";
 import { type Confinement, confirmDirectory } from "./confinement.js";
 import type {
   AllocateTail,
@@ -21,6 +21,12 @@ export class ConfinedDisk implements Disk {
   readonly #inner: Disk;
   readonly #confinement: Confinement;
   readonly scratch?: ScratchDirectory;
+  readonly isReadOnly?: true;
+  readonly hasDirectories?: false;
+  readonly hasRename?: false;
+  readonly hasLinks?: false;
+  readonly putIfAbsent?: NonNullable<Disk["putIfAbsent"]>;
+  readonly replaceIf?: NonNullable<Disk["replaceIf"]>;
   readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
   readonly isLink?: (path: string) => Promise<boolean>;
   readonly watchDirectory?: (path: string, onChange: () => void) => (() => void) | null;
@@ -29,6 +35,23 @@ export class ConfinedDisk implements Disk {
     this.#inner = inner;
     this.#confinement = confinement;
     if (inner.scratch !== undefined) this.scratch = inner.scratch;
+    if (inner.isReadOnly !== undefined) this.isReadOnly = inner.isReadOnly;
+    if (inner.hasDirectories !== undefined) this.hasDirectories = inner.hasDirectories;
+    if (inner.hasRename !== undefined) this.hasRename = inner.hasRename;
+    if (inner.hasLinks !== undefined) this.hasLinks = inner.hasLinks;
+    const { putIfAbsent, replaceIf } = inner;
+    if (putIfAbsent !== undefined) {
+      this.putIfAbsent = async (path, chunks) => {
+        await confirmDirectory(confinement, dirname(path));
+        return putIfAbsent.call(inner, path, chunks);
+      };
+    }
+    if (replaceIf !== undefined) {
+      this.replaceIf = async (path, chunks, identity) => {
+        await confirmDirectory(confinement, dirname(path));
+        return replaceIf.call(inner, path, chunks, identity);
+      };
+    }
     if (inner.overwrite !== undefined) {
       this.overwrite = async (path, bytes) => {
         await confirmDirectory(confinement, dirname(path));

@@ -1,8 +1,9 @@
 /**
- * Defines the interface of a disk, through which the engine makes all its file-system calls. NodeDisk is the
- * local file system. `tiltyard/disks` has others, and programs may write their own. Paths are absolute and in
- * the platform's syntax. A missing file gives null. Other failures throw an error with the code of the
- * platform, such as EEXIST, ENOENT, ENOTDIR, ENOTEMPTY, EISDIR and ENOSPC.
+ * Defines the disk, through which the engine makes all its file-system calls. `DiskImplementation` is what a
+ * disk provides; NodeDisk is the local file system, `tiltyard/disks` has others, and programs may write their
+ * own. `Disk` is what the engine calls: completeDisk.ts adds to an implementation what it lacks. Paths are
+ * absolute and in the platform's syntax. A missing file gives null. Other failures throw an error with the
+ * code of the platform, such as EEXIST, ENOENT, ENOTDIR, ENOTEMPTY, EISDIR and ENOSPC.
  */
 
 import type { DiskLocks } from "./locks.js";
@@ -104,22 +105,11 @@ export interface ScratchDirectory {
   readonly path: string;
 }
 
-/** The file-system calls of the engine. */
-export interface Disk {
-  /** Locks of directories. Default: directories on the local file system, as NodeDisk needs them. */
-  readonly locks?: DiskLocks;
-  /** Directory for sorting and grouping on disk. Default: that of the table, on this disk. */
-  readonly scratch?: ScratchDirectory;
-  /**
-   * False if the disk has no symbolic links. Paths then mean what they say, and the engine asks no file
-   * system where they lead. Default: it may have some, on the local file system.
-   */
-  readonly hasLinks?: false;
-  /**
-   * Reads a whole file; null if it does not exist. Fails if the file is longer than `maxBytes`, and for the
-   * same reasons as `open`.
-   */
-  readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
+/** Stat of a disk that need not know everything. See {@link FileStat} for the members. */
+export type StoredStat = Pick<FileStat, "kind" | "size"> & Partial<FileStat>;
+
+/** Calls that read. */
+interface ReadVerbs {
   /**
    * Opens a file for reading; null if it does not exist. Only regular files can be opened: a symbolic link
    * fails with a `LinkedFileError`, anything else with a `CorruptFileError`.
@@ -129,16 +119,55 @@ export interface Disk {
    */
   open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null>;
   /**
-   * Creates a new file; fails with EEXIST if the name exists.
+   * Lists the entries of a directory, in any order; null if it does not exist. A file that was written before
+   * the call is in the list.
+   */
+  list(path: string): Promise<DirectoryEntry[] | null>;
+}
+
+/** Calls that a disk has or that the engine replaces by other calls. */
+interface ReplaceableVerbs {
+  /**
+   * Reads a whole file; null if it does not exist. Fails if the file is longer than `maxBytes`, and for the
+   * same reasons as `open`. Default: opens the file and reads it.
+   */
+  readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
+  /**
+   * Creates a new file; fails with EEXIST if the name exists. A disk may notice that only in `close`. Readers
+   * may see the file as soon as it is created, or only after `close`. Default: collects the bytes, and calls
+   * `putIfAbsent`.
    * @param access "private": only the user of the process may read it. Default: the access that the process
    *   gives new files
    */
   create(path: string, access?: "private"): Promise<WriteHandle>;
+  /** Removes a directory and all below it, or a file; does nothing if the path does not exist. */
+  removeTree(path: string): Promise<void>;
+  /** Removes an empty directory. Returns false if the directory does not exist or holds an entry. */
+  removeEmptyDirectory(path: string): Promise<boolean>;
   /**
-   * Overwrites an existing file of exactly that length. Returns false and changes nothing if there is no such
-   * file. A reader may see a mix of old and new bytes. Optional.
+   * Makes a directory and its missing parents. On return, the new directories survive a power cut (not with
+   * durability "none"). Default: the disk has no directories, and a directory exists while files lie below
+   * it.
+   * @param within directory on the way that is never made; the call fails with ENOENT if it does not exist
+   * @returns true if the directory did not exist
    */
-  overwrite?(path: string, bytes: Uint8Array): Promise<boolean>;
+  makeDirectory(path: string, within?: string): Promise<boolean>;
+  /** Returns the path without symbolic links; null if it does not exist. Default: the path itself. */
+  realPath(path: string): Promise<string | null>;
+  /**
+   * Makes the bytes of an existing file survive a power cut, no matter who wrote them. Default: they do
+   * anyway.
+   */
+  syncFile(path: string): Promise<void>;
+  /**
+   * Makes the names in a directory survive a power cut; does nothing if the platform cannot or need not.
+   * Default: does nothing.
+   */
+  syncDirectory(path: string): Promise<void>;
+}
+
+/** Calls without which the engine refuses some operations. */
+interface WriteVerbs {
   /** Gives an existing file a second name; fails with EEXIST if that name exists. */
   link(existingPath: string, newPath: string): Promise<void>;
   /** Renames, and replaces a file that has the new name. Commits never use it. */
@@ -148,33 +177,72 @@ export interface Disk {
    * @param byteLength length of the file, if the caller knows it: removing a large one may take long
    */
   remove(path: string, byteLength?: number): Promise<void>;
-  /** Removes a directory and all below it, or a file; does nothing if the path does not exist. */
-  removeTree(path: string): Promise<void>;
-  /** Removes an empty directory. Returns false if the directory does not exist or holds an entry. */
-  removeEmptyDirectory(path: string): Promise<boolean>;
+}
+
+/** Calls, and properties of the disk, that are absent without a default of the engine. */
+interface OptionalVerbs {
   /**
-   * Makes a directory and its missing parents. On return, the new directories survive a power cut (not with
-   * durability "none").
-   * @param within directory on the way that is never made; the call fails with ENOENT if it does not exist
-   * @returns true if the directory did not exist
+   * Creates a whole file, complete and durable; returns false and changes nothing if the name exists. Of any
+   * number of callers, on any machines, exactly one gets true. A call whose answer is lost finds out what
+   * happened. If it cannot, it fails with the code EUNCERTAIN. Default: creates a temporary file, and calls
+   * `link` or, under the lock of all writers, `rename`.
    */
-  makeDirectory(path: string, within?: string): Promise<boolean>;
-  /** Lists the entries of a directory, in any order; null if it does not exist. */
-  list(path: string): Promise<DirectoryEntry[] | null>;
+  putIfAbsent?(path: string, chunks: readonly Uint8Array[]): Promise<boolean>;
+  /**
+   * Replaces a whole file: readers see the old bytes or the new ones. Durable on return.
+   * @param identity identity of the file's current content. If the file has another one, or is missing, the
+   *   call returns null and changes nothing. Null: replaces any content, and creates a missing file
+   * @returns the new identity. Default: creates a temporary file and calls `rename`
+   */
+  replaceIf?(path: string, chunks: readonly Uint8Array[], identity: string | null): Promise<string | null>;
+  /**
+   * Overwrites an existing file of exactly that length. Returns false and changes nothing if there is no such
+   * file. A reader may see a mix of old and new bytes.
+   */
+  overwrite?(path: string, bytes: Uint8Array): Promise<boolean>;
   /**
    * Calls back when entries of a directory may have changed. Calls may be missing and may come in vain. The
-   * watch does not keep the process alive. Optional.
+   * watch does not keep the process alive.
    * @returns a function that ends the watch; null if the directory cannot be watched
    */
   watchDirectory?(path: string, onChange: () => void): (() => void) | null;
+  /** Returns true if the path itself is a symbolic link, of any kind that the platform has. */
+  isLink?(path: string): Promise<boolean>;
+  /**
+   * Locks of directories. Default: lease files, made by `putIfAbsent` and `replaceIf`; a disk without these
+   * calls is taken for the local file system, with the locks of NodeDisk.
+   */
+  readonly locks?: DiskLocks;
+  /** Directory for sorting and grouping on disk. Default: that of the table, on this disk. */
+  readonly scratch?: ScratchDirectory;
+  /**
+   * False if the disk has no symbolic links. Paths then mean what they say, and the engine asks no file
+   * system where they lead. Default: it may have some, on the local file system.
+   */
+  readonly hasLinks?: false;
+  /** True if the disk cannot write. Then the engine makes no call that writes. */
+  readonly isReadOnly?: true;
+}
+
+/**
+ * A disk as a program provides it. Only `open` and `list` are required. `docs/disks.md` says what the engine
+ * does without each other call.
+ */
+export interface DiskImplementation
+  extends ReadVerbs,
+    Partial<ReplaceableVerbs>,
+    Partial<WriteVerbs>,
+    OptionalVerbs {
+  /** Returns the stat of a path; null if it does not exist. Default: opens a file, or lists a directory. */
+  stat?(path: string): Promise<StoredStat | null>;
+}
+
+/** The file-system calls of the engine. A call that the disk lacks throws a `MissingVerbError`. */
+export interface Disk extends ReadVerbs, ReplaceableVerbs, WriteVerbs, OptionalVerbs {
   /** Returns the stat of a path; null if it does not exist. */
   stat(path: string): Promise<FileStat | null>;
-  /** Returns the path without symbolic links; null if it does not exist. */
-  realPath(path: string): Promise<string | null>;
-  /** Returns true if the path itself is a symbolic link, of any kind that the platform has. Optional. */
-  isLink?(path: string): Promise<boolean>;
-  /** Makes the bytes of an existing file survive a power cut, no matter who wrote them. */
-  syncFile(path: string): Promise<void>;
-  /** Makes the names in a directory survive a power cut; does nothing if the platform cannot or need not. */
-  syncDirectory(path: string): Promise<void>;
+  /** False if a directory exists exactly while files lie below it, and has no times of its own. */
+  readonly hasDirectories?: false;
+  /** False if `rename` and `link` are missing. */
+  readonly hasRename?: false;
 }

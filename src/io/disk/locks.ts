@@ -44,6 +44,8 @@ export interface LockAttempt {
  * processes or machines share must keep that promise among all of them.
  */
 export interface DiskLocks {
+  /** Milliseconds between two attempts at a lock that is held. Default: 1 to 3. */
+  readonly lookMs?: number;
   /**
    * Takes the lock of a directory. Fails with ENOENT if the directory does not exist.
    * @returns null if another caller holds it

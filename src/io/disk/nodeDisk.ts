@@ -6,12 +6,21 @@
  */
 
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { sleep } from "../../async/sleep.js";
 import { CorruptFileError } from "../../errors.js";
 import { type Confinement, confirmDirectory, UNCONFINED } from "./confinement.js";
 import { makeDirectories, removeTree } from "./directoryTrees.js";
-import type { AllocateTail, DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
+import type {
+  AllocateTail,
+  DirectoryEntry,
+  Disk,
+  FileStat,
+  ReadHandle,
+  ScratchDirectory,
+  WriteHandle,
+} from "./disk.js";
 import { codeOf, isMissing, nullIfMissing } from "./errno.js";
 import {
   isSymbolicLink,
@@ -60,6 +69,12 @@ const SYNC_FILE_FLAGS = IS_WINDOWS ? O_RDWR : SYNC_FLAGS | O_NOFOLLOW;
 const LINK_CODES: ReadonlySet<string | undefined> = new Set(["ELOOP", "EMLINK", "EFTYPE"]);
 /** Codes with which platforms refuse a socket, or a device that does not exist. */
 const SPECIAL_CODES: ReadonlySet<string | undefined> = new Set(["ENXIO", "ENODEV", "EOPNOTSUPP"]);
+
+/** Returns the directory of the system for temporary files, for disks that have no place for them. */
+export const temporaryDirectory = (): ScratchDirectory => ({
+  disk: new NodeDisk({ durability: "none" }),
+  path: os.tmpdir(),
+});
 
 export class NodeDisk implements Disk {
   readonly #durable: boolean;

@@ -217,7 +217,7 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
     }
     const nowMs = performance.now();
     if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(resolved);
-    const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
+    const lookMs = locks?.lookMs ?? (nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS);
     await untilAborted(sleep(lookMs * (0.5 + Math.random())), options.signal);
   }
 }

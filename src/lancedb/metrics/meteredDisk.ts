@@ -5,11 +5,34 @@ import { recorded } from "./recorder.js";
 
 const byteLengthOf = (bytes: Uint8Array | null): number => bytes?.byteLength ?? 0;
 
+const totalLength = (chunks: readonly Uint8Array[]): number =>
+  chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+
 /** Returns a disk that counts the calls of another one. */
 export function meteredDisk(disk: Disk): Disk {
   return {
     ...(disk.hasLinks !== undefined && { hasLinks: disk.hasLinks }),
     ...(disk.locks !== undefined && { locks: disk.locks }),
+    ...(disk.scratch !== undefined && { scratch: disk.scratch }),
+    ...(disk.isReadOnly !== undefined && { isReadOnly: disk.isReadOnly }),
+    ...(disk.hasDirectories !== undefined && { hasDirectories: disk.hasDirectories }),
+    ...(disk.hasRename !== undefined && { hasRename: disk.hasRename }),
+    ...(disk.putIfAbsent !== undefined && {
+      putIfAbsent: (path, chunks) =>
+        recorded(
+          "put",
+          async () => (await disk.putIfAbsent?.(path, chunks)) === true,
+          () => totalLength(chunks),
+        ),
+    }),
+    ...(disk.replaceIf !== undefined && {
+      replaceIf: (path, chunks, identity) =>
+        recorded(
+          "put",
+          async () => (await disk.replaceIf?.(path, chunks, identity)) ?? null,
+          () => totalLength(chunks),
+        ),
+    }),
     readFile: (path, maxBytes) => recorded("get", () => disk.readFile(path, maxBytes), byteLengthOf),
     async open(path, tailBytes, allocate) {
       const handle = await recorded("head", () => disk.open(path, tailBytes, allocate));
@@ -63,7 +86,7 @@ function meteredWrites(handle: WriteHandle): WriteHandle {
       recorded(
         "put",
         () => handle.write(chunks),
-        () => chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0),
+        () => totalLength(chunks),
       ),
     sync: () => handle.sync(),
     close: () => handle.close(),
