@@ -6,6 +6,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import type { Steps } from "../async/eventLoop.js";
 import { isUint8Array } from "../bytes/anyRealm.js";
+import { countOnes, positionsOfOnes } from "../bytes/bits.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { FilterParameters } from "../namespace/queries.js";
 import { Binder } from "./bind/bind.js";
@@ -13,7 +14,7 @@ import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
 import { type Bound, type Condition, type Effort, effortOf } from "./evaluate/bound.js";
 import { conditionInSteps } from "./evaluate/condition.js";
-import { countSelected, evaluate, selectRows } from "./evaluate/evaluate.js";
+import { evaluate, testRows } from "./evaluate/evaluate.js";
 import { parseInSteps } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
 import { isNullConstant } from "./values/scalars.js";
@@ -69,12 +70,17 @@ export class BoundExpression {
    * Returns the rows in which a condition is true, ascending; null for all rows.
    * @throws InvalidInputError if a row has no value
    */
-  select(columns: readonly Column[], rowCount: number): Steps<Uint32Array | null> {
-    return selectRows(this.#node, { columns, rowCount });
+  *select(columns: readonly Column[], rowCount: number): Steps<Uint32Array | null> {
+    return positionsOfOnes(yield* this.test(columns, rowCount), rowCount);
   }
 
-  count(columns: readonly Column[], rowCount: number): Steps<number> {
-    return countSelected(this.#node, { columns, rowCount });
+  /** Returns a bit for each row: one if a condition is true. @throws as {@link select} */
+  test(columns: readonly Column[], rowCount: number): Steps<Uint8Array> {
+    return testRows(this.#node, { columns, rowCount });
+  }
+
+  *count(columns: readonly Column[], rowCount: number): Steps<number> {
+    return countOnes(yield* this.test(columns, rowCount), 0, rowCount);
   }
 }
 

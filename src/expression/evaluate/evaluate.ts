@@ -12,7 +12,7 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
+import { copyBits, positionsOfOnes } from "../../bytes/bits.js";
 import { takeWhere } from "../kernels/choice.js";
 import { lookUpInChunks } from "../kernels/compareChunks.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
@@ -50,33 +50,17 @@ function* evaluatePart(node: Bound, inputs: Inputs): Steps<Column> {
   return step === 1 ? column : yield* takeBounded(column, new Uint32Array(inputs.rowCount), MAX_REPEATED);
 }
 
-/** Returns the rows in which a condition is true; null for all rows. */
-export function* selectRows(condition: Bound, inputs: Inputs): Steps<Uint32Array | null> {
+/** Returns a bit for each row: one if the condition is true. Bits after the last row are arbitrary. */
+export function* testRows(condition: Bound, inputs: Inputs): Steps<Uint8Array> {
   const parts = partsOf(inputs);
-  if (parts.length === 1) return yield* selectPart(condition, inputs);
-  const rows = new Uint32Array(inputs.rowCount);
-  let count = 0;
+  if (parts.length === 1) return truesOf(yield* run(condition, inputs), inputs.rowCount);
+  const bits = new Uint8Array((inputs.rowCount + 7) >>> 3);
   let first = 0;
   for (const part of parts) {
-    const selected = yield* selectPart(condition, part);
-    const selectedCount = selected?.length ?? part.rowCount;
-    for (let index = 0; index < selectedCount; index++) rows[count++] = first + (selected?.[index] ?? index);
+    copyBits(truesOf(yield* run(condition, part), part.rowCount), 0, bits, first, part.rowCount);
     first += part.rowCount;
   }
-  return count === inputs.rowCount ? null : rows.slice(0, count);
-}
-
-function* selectPart(condition: Bound, inputs: Inputs): Steps<Uint32Array | null> {
-  const { rowCount } = inputs;
-  return positionsOfOnes(truesOf(yield* run(condition, inputs), rowCount), rowCount);
-}
-
-export function* countSelected(condition: Bound, inputs: Inputs): Steps<number> {
-  let count = 0;
-  for (const part of partsOf(inputs)) {
-    count += countOnes(truesOf(yield* run(condition, part), part.rowCount), 0, part.rowCount);
-  }
-  return count;
+  return bits;
 }
 
 /** Splits a batch into parts of bounded size, so that steps are short. A larger row is a part of its own. */
@@ -364,7 +348,8 @@ function* branch(node: BoundCase, inputs: Inputs): Steps<Column> {
   for (const { when, result } of node.branches) {
     if (rows.length === 0) break;
     if (pace.isStep()) yield;
-    const selected = yield* selectPart(when, inputsOf(inputs, rows));
+    const tested = inputsOf(inputs, rows);
+    const selected = positionsOfOnes(yield* testRows(when, tested), tested.rowCount);
     const { takenRows, left } = split(rows, selected);
     if (takenRows.length === 0) continue;
     yield* assign(result, takenRows);

@@ -16,6 +16,7 @@ import type { MemoryShare } from "../../memory.js";
 import { type Computation, columnsFrom, compute } from "../columns/computedColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { PickedRows } from "../filter/pickedRows.js";
+import type { SelectedRows } from "../filter/selectedRows.js";
 import type { MakeSpillFile } from "../order/sortedRuns.js";
 import type { BatchRows } from "../scan/scan.js";
 import { type Accumulator, type GroupedRows, pickNumbers } from "./accumulator.js";
@@ -66,7 +67,7 @@ export async function* aggregatedRows(
 /** Columns that an aggregation reads: the keys, and each call's operand and filter, if any. */
 interface OperandRows extends BatchRows {
   /** Some rows of the operands that are whole; null or absent for all. Other columns have only these rows. */
-  readonly rows?: Uint32Array | null;
+  readonly rows?: SelectedRows | null;
 }
 
 async function* operandRows(
@@ -122,10 +123,10 @@ const isWhole = ({ expression, inputs }: Computation): boolean =>
 /** Takes some rows of columns, of each column once. */
 class TakenColumns {
   readonly #columns: readonly Column[];
-  readonly #rows: Uint32Array | null;
+  readonly #rows: SelectedRows | null;
   readonly #taken: Column[];
 
-  constructor(columns: readonly Column[], rows: Uint32Array | null) {
+  constructor(columns: readonly Column[], rows: SelectedRows | null) {
     this.#columns = columns;
     this.#rows = rows;
     this.#taken = new Array(columns.length);
@@ -137,7 +138,7 @@ class TakenColumns {
     if (rows === null) return this.#columns;
     for (const input of inputs) {
       const index = input.kind === "stored" ? input.output : this.#columns.length - 1;
-      this.#taken[index] ??= takeColumn(this.#columns[index], rows);
+      this.#taken[index] ??= takeColumn(this.#columns[index], rows.positions);
     }
     return this.#taken;
   }
@@ -240,7 +241,7 @@ class Aggregation {
     ]);
     return {
       columns: columns.map((column, index) =>
-        areWhole[index - keys.length] ? takeColumn(column, rows) : column,
+        areWhole[index - keys.length] ? takeColumn(column, rows.positions) : column,
       ),
       rowCount,
     };
@@ -266,7 +267,19 @@ class Aggregation {
       const positions = filter === null ? null : rowsWhere(columns[next++], rowCount);
       const accumulator = accumulators[index];
       await runAsync(accumulator.reserve(groupCount), signal);
-      const grouped = { groups, rowCount, isOne, rows: operand !== null && isWhole(operand) ? rows : null };
+      const selected = operand !== null && isWhole(operand) ? rows : null;
+      if (
+        isOne &&
+        values !== null &&
+        selected !== null &&
+        filter === null &&
+        accumulator.addWhere !== undefined
+      ) {
+        accumulator.addWhere(values, selected.present(values));
+        await yieldToEventLoop();
+        continue;
+      }
+      const grouped = { groups, rowCount, isOne, rows: selected?.positions ?? null };
       await runAsync(addRows(accumulator, values, grouped, positions), signal);
       await yieldToEventLoop();
     }

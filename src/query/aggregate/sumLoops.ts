@@ -49,6 +49,33 @@ function sumRangeAt(lane: Float64Array, rows: Uint32Array, start: number): numbe
   return sum;
 }
 
+/** Sums the numbers whose bit is one, in two sums. @param bits arbitrary after the last number */
+export function sumWhere(lane: Float64Array, bits: Uint8Array): number {
+  const wordCount = bits.byteOffset % 4 === 0 ? lane.length >>> 5 : 0;
+  const words = new Int32Array(bits.buffer, wordCount === 0 ? 0 : bits.byteOffset, wordCount);
+  return sumOnes(lane, words) + sumBits(lane, bits, wordCount << 5);
+}
+
+function sumOnes(lane: Float64Array, words: Int32Array): number {
+  let [even, odd] = [0, 0];
+  for (let index = 0; index < words.length; index++) {
+    const last = (index << 5) + 31;
+    for (let word = words[index]; word !== 0; word &= word - 1) {
+      even += lane[last - Math.clz32(word & -word)];
+      word &= word - 1;
+      if (word === 0) break;
+      odd += lane[last - Math.clz32(word & -word)];
+    }
+  }
+  return even + odd;
+}
+
+function sumBits(lane: Float64Array, bits: Uint8Array, start: number): number {
+  let sum = 0;
+  for (let row = start; row < lane.length; row++) if ((bits[row >>> 3] >>> (row & 7)) & 1) sum += lane[row];
+  return sum;
+}
+
 /** Adds the first numbers to the sums of their groups. */
 export function addFloats(sums: Float64Array, lane: Float64Array, groups: Uint32Array, count: number): void {
   for (let row = 0; row < count; row++) sums[groups[row]] += lane[row];

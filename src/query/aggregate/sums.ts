@@ -9,6 +9,7 @@ import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { numbersOf, wordLane } from "../../expression/values/operands.js";
 import { byteWidthOf, FLOAT64, INT32, typeName, type ValueType } from "../../expression/values/types.js";
+import type { SelectedRows } from "../filter/selectedRows.js";
 import { type Accumulator, type GroupedRows, presentRows, resultValidity, roomFor } from "./accumulator.js";
 import {
   addCounts,
@@ -18,6 +19,7 @@ import {
   sumAt,
   sumIntegers,
   sumOf,
+  sumWhere,
   sumWords,
   sumWordsAt,
 } from "./sumLoops.js";
@@ -96,6 +98,12 @@ export class FloatSum implements Accumulator {
     else addFloatsAt(sums, lane, groups, rows);
     if (this.#isMean) addCounts(counts as Float64Array, groups, rowCount);
     else markGroups(counts as Uint8Array, groups, rowCount);
+  }
+
+  addWhere(operand: Column, { bits, count }: SelectedRows): void {
+    if (count === 0) return;
+    this.#sums[0] += sumWhere(numbersOf({ column: operand, step: 1 }, FLOAT64) as Float64Array, bits);
+    this.#counts[0] = this.#isMean ? this.#counts[0] + count : 1;
   }
 
   // biome-ignore lint/correctness/useYield: the others take steps

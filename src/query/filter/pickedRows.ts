@@ -11,11 +11,12 @@ import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type BatchRows, type ScanRequest, scanColumns } from "../scan/scan.js";
 import { expressionRows, type FilterRequest } from "./filter.js";
 import { DENSE_PART, filteredRows, sharedOutputs } from "./filteredRows.js";
+import { SelectedRows } from "./selectedRows.js";
 
 /** Rows of a batch. */
 export interface PickedRows extends BatchRows {
-  /** The selected rows of the columns, ascending; null for all. */
-  readonly rows: Uint32Array | null;
+  /** The selected rows of the columns; null for all. */
+  readonly rows: SelectedRows | null;
 }
 
 type RowsRequest = ScanRequest & FilterRequest;
@@ -47,11 +48,14 @@ async function* readTogether(source: FragmentSource, request: RowsRequest): Asyn
     const addresses = columns.slice(plan.outputs.length);
     const read = [...ofFilter.map((output) => columns[output]), ...addresses];
     const operands = await columnsFrom(filter.inputs, numbers, read);
-    const rows = await runAsync(filter.expression.select(operands, rowCount), signal);
-    if (rows?.length === 0) continue;
+    const rows = SelectedRows.of(
+      await runAsync(filter.expression.test(operands, rowCount), signal),
+      rowCount,
+    );
+    if (rows?.count === 0) continue;
     yield {
       columns: [...columns.slice(0, outputCount), ...addresses],
-      rowCount: rows?.length ?? rowCount,
+      rowCount: rows?.count ?? rowCount,
       rows,
     };
   }
