@@ -7,6 +7,7 @@ import { isValid, validityFrom } from "../../../src/arrow/columns/validity.js";
 import { runAsync } from "../../../src/async/eventLoop.js";
 import { FLOAT64, INT32 } from "../../../src/expression/values/types.js";
 import { FUNCTIONS } from "../../../src/query/aggregate/functions.js";
+import { SelectedRows } from "../../../src/query/filter/selectedRows.js";
 
 const GROUPS = 300;
 const BATCHES = 5;
@@ -118,5 +119,48 @@ describe.each([INT32, FLOAT64])("of $kind values", (type) => {
       else expect(results[group], `group ${group}`).toBe(expected);
     }
     expect(accumulator.byteLength).toBeGreaterThan(0);
+  });
+});
+
+describe("a sum of floats under the bits of a filter", () => {
+  const rowCount = 1003;
+  const values = Array.from({ length: rowCount }, (_, row) => (row % 7 === 0 ? null : row / 8));
+  const resultOf = async (name: string, isSelected: (row: number) => boolean, column: Column, skew = 0) => {
+    // A bitmap that does not begin at a word, with ones after the last row.
+    const bits = new Uint8Array(((rowCount + 7) >>> 3) + skew).fill(0xff).subarray(skew);
+    for (let row = 0; row < rowCount; row++) if (!isSelected(row)) bits[row >>> 3] &= ~(1 << (row & 7));
+    const accumulator = FUNCTIONS[name].make(FLOAT64, 0.5, options);
+    await runAsync(accumulator.reserve(1));
+    const rows = SelectedRows.of(bits, rowCount);
+    if (rows === null) throw new Error("all rows are selected");
+    accumulator.addWhere?.(column, rows.present(column));
+    return numbersIn(await runAsync(accumulator.results(0, 1)), true, false)[0];
+  };
+  it.each([
+    ["no row", () => false],
+    ["one row of ten", (row: number) => row % 10 === 3],
+    ["most rows", (row: number) => row % 10 !== 3],
+    ["only the last row", (row: number) => row === rowCount - 1],
+    ["only rows with null", (row: number) => row % 7 === 0],
+  ])("equals brute force over %s", async (_, isSelected) => {
+    const kept = values.filter((value, row) => isSelected(row) && value !== null) as number[];
+    for (const skew of [0, 1, 4])
+      for (const [name, expected] of [
+        ["sum", sum],
+        ["avg", mean],
+      ] as const) {
+        const result = await resultOf(name, isSelected, columnOf(values, true), skew);
+        if (kept.length === 0) expect(result).toBeNull();
+        else expect(result).toBeCloseTo(expected(kept), 6);
+      }
+  });
+
+  it("ignores NaN and infinities of rows that the filter leaves out", async () => {
+    const column = columnOf(
+      values.map((value, row) => (row % 2 === 0 ? Number.NaN : value)),
+      true,
+    );
+    const odd = values.filter((value, row) => row % 2 === 1 && value !== null) as number[];
+    expect(await resultOf("sum", (row) => row % 2 === 1, column)).toBeCloseTo(sum(odd), 6);
   });
 });
