@@ -5,7 +5,7 @@ import { isSet, shiftBits } from "../../arrow/columns/validity.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { positionsOfOnes } from "../../bytes/bits.js";
 import { validWhere } from "../../expression/values/operands.js";
-import type { SelectedRows } from "../filter/selectedRows.js";
+import type { RowSelection } from "../filter/rowSelection.js";
 
 /** Rows of a batch. */
 export interface GroupedRows {
@@ -28,7 +28,7 @@ export interface Accumulator {
   /** Adds rows. @param operand values of the rows, without dictionaries; null for `count(*)` */
   add(operand: Column | null, rows: GroupedRows): Steps<void>;
   /** Adds the rows to the one group, without a list of them. The operand is not null in any of them. */
-  addWhere?(operand: Column, rows: SelectedRows): void;
+  addWhere?(operand: Column, rows: RowSelection): void;
   /** Called once after the last row. */
   finish?(): Steps<void>;
   /** Returns the results of groups `start` to `end`, exclusive. */

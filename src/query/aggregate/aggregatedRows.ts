@@ -16,7 +16,7 @@ import type { MemoryShare } from "../../memory.js";
 import { type Computation, columnsFrom, compute } from "../columns/computedColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
 import type { PickedRows } from "../filter/pickedRows.js";
-import type { SelectedRows } from "../filter/selectedRows.js";
+import type { RowSelection } from "../filter/rowSelection.js";
 import type { MakeSpillFile } from "../order/sortedRuns.js";
 import type { BatchRows } from "../scan/scan.js";
 import { type Accumulator, type GroupedRows, pickNumbers } from "./accumulator.js";
@@ -67,7 +67,7 @@ export async function* aggregatedRows(
 /** Columns that an aggregation reads: the keys, and each call's operand and filter, if any. */
 interface OperandRows extends BatchRows {
   /** Some rows of the operands that are whole; null or absent for all. Other columns have only these rows. */
-  readonly rows?: SelectedRows | null;
+  readonly rows?: RowSelection | null;
 }
 
 async function* operandRows(
@@ -123,10 +123,10 @@ const isWhole = ({ expression, inputs }: Computation): boolean =>
 /** Takes some rows of columns, of each column once. */
 class TakenColumns {
   readonly #columns: readonly Column[];
-  readonly #rows: SelectedRows | null;
+  readonly #rows: RowSelection | null;
   readonly #taken: Column[];
 
-  constructor(columns: readonly Column[], rows: SelectedRows | null) {
+  constructor(columns: readonly Column[], rows: RowSelection | null) {
     this.#columns = columns;
     this.#rows = rows;
     this.#taken = new Array(columns.length);

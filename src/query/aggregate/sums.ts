@@ -9,7 +9,7 @@ import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { numbersOf, wordLane } from "../../expression/values/operands.js";
 import { byteWidthOf, FLOAT64, INT32, typeName, type ValueType } from "../../expression/values/types.js";
-import type { SelectedRows } from "../filter/selectedRows.js";
+import type { RowSelection } from "../filter/rowSelection.js";
 import { type Accumulator, type GroupedRows, presentRows, resultValidity, roomFor } from "./accumulator.js";
 import {
   addCounts,
@@ -100,7 +100,7 @@ export class FloatSum implements Accumulator {
     else markGroups(counts as Uint8Array, groups, rowCount);
   }
 
-  addWhere(operand: Column, { bits, count }: SelectedRows): void {
+  addWhere(operand: Column, { bits, count }: RowSelection): void {
     if (count === 0) return;
     this.#sums[0] += sumWhere(numbersOf({ column: operand, step: 1 }, FLOAT64) as Float64Array, bits);
     this.#counts[0] = this.#isMean ? this.#counts[0] + count : 1;

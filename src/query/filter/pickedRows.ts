@@ -11,12 +11,12 @@ import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { type BatchRows, type ScanRequest, scanColumns } from "../scan/scan.js";
 import { expressionRows, type FilterRequest } from "./filter.js";
 import { DENSE_PART, filteredRows, sharedOutputs } from "./filteredRows.js";
-import { SelectedRows } from "./selectedRows.js";
+import { RowSelection } from "./rowSelection.js";
 
 /** Rows of a batch. */
 export interface PickedRows extends BatchRows {
   /** The selected rows of the columns; null for all. */
-  readonly rows: SelectedRows | null;
+  readonly rows: RowSelection | null;
 }
 
 type RowsRequest = ScanRequest & FilterRequest;
@@ -48,7 +48,7 @@ async function* readTogether(source: FragmentSource, request: RowsRequest): Asyn
     const addresses = columns.slice(plan.outputs.length);
     const read = [...ofFilter.map((output) => columns[output]), ...addresses];
     const operands = await columnsFrom(filter.inputs, numbers, read);
-    const rows = SelectedRows.of(
+    const rows = RowSelection.of(
       await runAsync(filter.expression.test(operands, rowCount), signal),
       rowCount,
     );

@@ -7,7 +7,7 @@ import { isValid, validityFrom } from "../../../src/arrow/columns/validity.js";
 import { runAsync } from "../../../src/async/eventLoop.js";
 import { FLOAT64, INT32 } from "../../../src/expression/values/types.js";
 import { FUNCTIONS } from "../../../src/query/aggregate/functions.js";
-import { SelectedRows } from "../../../src/query/filter/selectedRows.js";
+import { RowSelection } from "../../../src/query/filter/rowSelection.js";
 
 const GROUPS = 300;
 const BATCHES = 5;
@@ -131,7 +131,7 @@ describe("a sum of floats under the bits of a filter", () => {
     for (let row = 0; row < rowCount; row++) if (!isSelected(row)) bits[row >>> 3] &= ~(1 << (row & 7));
     const accumulator = FUNCTIONS[name].make(FLOAT64, 0.5, options);
     await runAsync(accumulator.reserve(1));
-    const rows = SelectedRows.of(bits, rowCount);
+    const rows = RowSelection.of(bits, rowCount);
     if (rows === null) throw new Error("all rows are selected");
     accumulator.addWhere?.(column, rows.present(column));
     return numbersIn(await runAsync(accumulator.results(0, 1)), true, false)[0];

@@ -4,7 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { shiftBits } from "../../arrow/columns/validity.js";
 import { countOnes, positionsOfOnes } from "../../bytes/bits.js";
 
-export class SelectedRows {
+export class RowSelection {
   /** A bit for each row of the batch. Bits after the last row are arbitrary. */
   readonly bits: Uint8Array;
   /** Number of selected rows. */
@@ -19,9 +19,9 @@ export class SelectedRows {
   }
 
   /** Returns the rows whose bit is one; null for all rows of the batch. */
-  static of(bits: Uint8Array, batchRows: number): SelectedRows | null {
+  static of(bits: Uint8Array, batchRows: number): RowSelection | null {
     const count = countOnes(bits, 0, batchRows);
-    return count === batchRows ? null : new SelectedRows(bits, count, batchRows);
+    return count === batchRows ? null : new RowSelection(bits, count, batchRows);
   }
 
   /** The selected rows, ascending. */
@@ -31,11 +31,11 @@ export class SelectedRows {
   }
 
   /** Leaves out the rows in which a column is null. */
-  present({ kind, validity }: Column): SelectedRows {
-    if (kind === "null") return new SelectedRows(new Uint8Array(this.bits.length), 0, this.#batchRows);
+  present({ kind, validity }: Column): RowSelection {
+    if (kind === "null") return new RowSelection(new Uint8Array(this.bits.length), 0, this.#batchRows);
     if (validity === null) return this;
     const valid = shiftBits(validity.bytes, validity.bitOffset, 0, this.#batchRows);
     const bits = valid.map((byte, index) => byte & this.bits[index]);
-    return new SelectedRows(bits, countOnes(bits, 0, this.#batchRows), this.#batchRows);
+    return new RowSelection(bits, countOnes(bits, 0, this.#batchRows), this.#batchRows);
   }
 }
