@@ -29,6 +29,8 @@ import {
   types,
 } from "./.config/rolldown.parts.mjs";
 
+const licencesOfPackage = licences(DIST);
+
 const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", ...LANCEDB];
 
 await removeOld(DIST);
@@ -69,8 +71,30 @@ const forBrowsers = {
   output: [{ ...named("js"), format: "esm", dir: join(DIST, "browser"), minify: SOONER }],
 };
 
+/**
+ * The command, which uses the package by its own name, as any program does. Parts that a command may not need are loaded later.
+ */
+const command = {
+  platform: "node",
+  experimental: common.experimental,
+  input: entriesOf(["cli/tiltyard"]),
+  external: (id) => isOutside(id) || id === "tiltyard" || id.startsWith("tiltyard/"),
+  plugins: [...plugins, licencesOfPackage],
+  output: [
+    {
+      entryFileNames: "[name].js",
+      chunkFileNames: "cli/[name].js",
+      comments: named("js").comments,
+      format: "esm",
+      dir: join(DIST, "esm"),
+      sourcemap: true,
+      minify: SOONER,
+    },
+  ],
+};
+
 /** A program that does not use the drop-in may leave its files out. */
-const ofPackage = [licences(DIST), types(ENTRIES, true), chunkNames(({ name }) => name !== DROP_IN)];
+const ofPackage = [licencesOfPackage, types(ENTRIES, true), chunkNames(({ name }) => name !== DROP_IN)];
 
 /**
  * The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. It is one for both forms
@@ -79,5 +103,6 @@ const ofPackage = [licences(DIST), types(ENTRIES, true), chunkNames(({ name }) =
 export default defineConfig([
   bundle(ENTRIES, ofPackage, await groups(), true),
   bundle(["tiltyardWorker"], [], [], false),
+  command,
   forBrowsers,
 ]);

@@ -98,11 +98,10 @@ export const SOONER = { compress, mangle, codegen: false };
 /** CommonJS has no maps: names, too, stay what people can read. */
 export const SHORTER = { compress, mangle: false, codegen: false };
 
-/** Writes the licences of the included packages to a file of a directory. */
-export const licences = (directoryOfTexts) => ({
+/** Writes the licences of the packages that bundles include to a file of a directory. Bundles may share the plugin. */
+export const licences = (directoryOfTexts, packages = new Set()) => ({
   name: "licences",
   async writeBundle(_, bundle) {
-    const packages = new Set();
     for (const { modules = {} } of Object.values(bundle)) {
       for (const id of Object.keys(modules)) {
         const found = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(id);

@@ -28,6 +28,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "arrow/objects/": "arrow/objects/writtenValues arrow/objects/texts",
   "arrow/types/": "arrow/types/logicalTypes interop/types",
   "async/": "jobs/workerPool",
+  "cli/": "cli/commands",
   "client/": "client/equality client/faults client/suites client/bundle",
   "bytes/": "bytes/roaringSet interop/encodings",
   "bytes/wasm/": "bytes/wasm/kernelCode",
