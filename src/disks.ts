@@ -8,6 +8,8 @@
  */
 
 export { type MemoryDisk, type MemoryDiskOptions, memoryDisk } from "./disks/memoryDisk.js";
+export type { S3Credentials, S3DiskOptions } from "./disks/s3/options.js";
+export { type S3Disk, type S3StorageOptions, s3Disk } from "./disks/s3/s3Disk.js";
 export type {
   AllocateTail,
   DirectoryEntry,

@@ -13,7 +13,7 @@ import { sleep } from "../../async/sleep.js";
 import { InternalError, NamespaceError, ServiceUnavailableError } from "../../errors.js";
 import { toHex } from "../../bytes/hex.js";
 import { dropBody, IdleTimer, readBody } from "./bodies.js";
-import { CredentialSource } from "./credentials.js";
+import type { CredentialSource } from "./credentials.js";
 import { type AttemptFailure, type FailedAnswer, failureOf, S3UnavailableError } from "./failures.js";
 import type { S3Credentials, S3Settings } from "./options.js";
 import { MAX_XML_BYTES } from "./xml.js";
@@ -65,9 +65,9 @@ export class S3Client {
   /** Milliseconds that the server's clock is ahead of this machine's, if it refused the machine's time. */
   #skewMs = 0;
 
-  constructor(settings: S3Settings) {
+  constructor(settings: S3Settings, credentials: CredentialSource) {
     this.settings = settings;
-    this.#credentials = new CredentialSource(settings.credentials);
+    this.#credentials = credentials;
   }
 
   /**

@@ -88,5 +88,9 @@ export class ObjectHandle implements ReadHandle {
 }
 
 /** Returns a text that is equal only for equal bytes. */
-export const identityOf = ({ etag, size, modifiedNs }: ObjectState): string =>
+export const identityOf = ({
+  etag,
+  size,
+  modifiedNs,
+}: Pick<ObjectState, "etag" | "size" | "modifiedNs">): string =>
   etag === "" ? `${size}:${modifiedNs}` : `${size}:${etag}`;

@@ -162,7 +162,10 @@ function prefixOf(prefix: unknown = ""): string {
 
 /** True if a text can be one part of a key. URLs cannot hold `.` and `..` as parts. */
 export const isKeyName = (name: string): boolean =>
-  name !== "" && name !== "." && name !== ".." && !/[\0/]/.test(name) && name.isWellFormed();
+  name !== "" && name !== "." && name !== ".." && !/[\0/]/.test(name) && !LONE_SURROGATE.test(name);
+
+/** Half of a character, which no URL can hold. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 function endpointOf(endpoint: unknown): string {
   const text = String(endpoint);

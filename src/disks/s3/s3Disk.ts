@@ -1,0 +1,258 @@
+/**
+ * A disk in an S3 bucket, or in one of a server that speaks its protocol. A file is an object, and the disk
+ * has no directories: one exists while keys begin with its name and a slash. Tables have the layout and the
+ * commits of Lance, so other engines read and write them at the same time.
+ */
+
+import { runParallel } from "../../async/parallel.js";
+import { InvalidInputError } from "../../errors.js";
+import type {
+  AllocateTail,
+  DirectoryEntry,
+  DiskImplementation,
+  ReadHandle,
+  StoredStat,
+  WriteHandle,
+} from "../../io/disk/disk.js";
+import { resolve, sep } from "../../platform/native.js";
+import { S3Client } from "./client.js";
+import { putObject } from "./conditionalPut.js";
+import { CredentialSource } from "./credentials.js";
+import { listKeys } from "./listing.js";
+import { ObjectUpload } from "./multipart.js";
+import { identityOf, ObjectHandle } from "./objectHandle.js";
+import { headObject, readObject, readTail } from "./objectReads.js";
+import { isKeyName, type S3DiskOptions, type S3Settings, s3SettingsOf } from "./options.js";
+
+/** Storage options that LanceDB, pylance and Spark need to open the bucket. */
+export type S3StorageOptions = Readonly<Record<string, string>>;
+
+/** A disk in an S3 bucket. */
+export interface S3Disk extends DiskImplementation {
+  /** Returns the address of a file or directory for other engines, such as `s3://bucket/prefix/t.lance`. */
+  uriOf(path: string): string;
+  /**
+   * Returns the options with which other engines open the bucket: endpoint, region and the disk's own
+   * credentials. They are secrets. A server may pass them to callers that it trusts with the bucket.
+   */
+  storageOptions(): Promise<S3StorageOptions>;
+}
+
+/** Objects of a tree that are removed at a time. */
+const REMOVED_AT_ONCE = 32;
+
+/**
+ * Returns a disk in an S3 bucket.
+ *
+ *     const disk = s3Disk({ bucket: "lake", region: "eu-central-1", credentials: { accessKeyId, secretAccessKey } });
+ *     const ns = new DirectoryNamespace({ root: "/", disk });
+ *
+ * @throws InvalidInputError naming the option; UnsupportedError for addresses with `s3+ddb:`
+ */
+export function s3Disk(options: S3DiskOptions): S3Disk {
+  return new BucketDisk(s3SettingsOf(options));
+}
+
+class BucketDisk implements S3Disk {
+  readonly hasLinks = false;
+  readonly #client: S3Client;
+  readonly #settings: S3Settings;
+  readonly #credentials: CredentialSource;
+
+  constructor(settings: S3Settings) {
+    this.#settings = settings;
+    this.#credentials = new CredentialSource(settings.credentials);
+    this.#client = new S3Client(settings, this.#credentials);
+  }
+
+  async open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
+    if (isRoot(path)) return null;
+    const key = this.#keyOf(path);
+    if (tailBytes === undefined || tailBytes < 1) {
+      const state = await headObject(this.#client, key, path);
+      return state && new ObjectHandle(this.#client, state, new Uint8Array(0));
+    }
+    const read = await readTail(this.#client, key, path, tailBytes);
+    if (read === null) return null;
+    let { state, tail } = read;
+    if (allocate !== undefined && tail.length === state.size) {
+      const memory = allocate(state.size);
+      memory.set(tail);
+      tail = memory;
+    }
+    return new ObjectHandle(this.#client, state, tail);
+  }
+
+  async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
+    return isRoot(path) ? null : readObject(this.#client, this.#keyOf(path), path, maxBytes);
+  }
+
+  async list(path: string): Promise<DirectoryEntry[] | null> {
+    const entries: DirectoryEntry[] = [];
+    const pages = listKeys(this.#client, this.#directoryKeyOf(path), { isGrouped: true });
+    for await (const { objects, groups } of pages) {
+      for (const name of objects) if (isKeyName(name)) entries.push({ name, kind: "file" });
+      for (const group of groups) {
+        const name = group.slice(0, -1);
+        if (isKeyName(name)) entries.push({ name, kind: "directory" });
+      }
+    }
+    return entries.length === 0 ? null : entries;
+  }
+
+  async stat(path: string): Promise<StoredStat | null> {
+    const state = isRoot(path) ? null : await headObject(this.#client, this.#keyOf(path), path);
+    if (state !== null) {
+      const { size, modifiedNs } = state;
+      return { kind: "file", size, modifiedNs, identity: identityOf(state) };
+    }
+    const options = { isGrouped: false, pageSize: 1 };
+    for await (const { objects } of listKeys(this.#client, this.#directoryKeyOf(path), options)) {
+      if (objects.length > 0) return { kind: "directory", size: 0 };
+    }
+    return null;
+  }
+
+  async create(path: string): Promise<WriteHandle> {
+    const upload = new ObjectUpload(this.#client, this.#fileKeyOf(path), { ifNoneMatch: "*" });
+    let hasFailed = false;
+    return {
+      takesChunksAtOnce: true,
+      async write(chunks) {
+        try {
+          for (const chunk of chunks) await upload.write(chunk);
+        } catch (error) {
+          hasFailed = true;
+          throw error;
+        }
+      },
+      // The bytes are in memory or in parts until the file is closed.
+      sync: async () => undefined,
+      async close() {
+        if (hasFailed) return upload.discard();
+        if ((await upload.finish()) === null) throw existsAlready(path);
+      },
+    };
+  }
+
+  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
+    const upload = new ObjectUpload(this.#client, this.#fileKeyOf(path), { ifNoneMatch: "*" });
+    try {
+      for (const chunk of chunks) await upload.write(chunk);
+    } catch (error) {
+      await upload.discard();
+      throw error;
+    }
+    return (await upload.finish()) !== null;
+  }
+
+  async replaceIf(
+    path: string,
+    chunks: readonly Uint8Array[],
+    identity: string | null,
+  ): Promise<string | null> {
+    const body = privateCopy(chunks);
+    const etag = identity === null ? null : etagOfIdentity(identity);
+    if (etag === undefined) return null;
+    const condition = etag === null ? undefined : { ifMatch: etag };
+    const outcome = await putObject(this.#client, this.#fileKeyOf(path), body, condition);
+    return outcome && identityOf({ etag: outcome.etag, size: body.length, modifiedNs: 0n });
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#client.send({ method: "DELETE", key: this.#fileKeyOf(path), accepts: [404] });
+  }
+
+  async removeTree(path: string): Promise<void> {
+    const prefix = this.#directoryKeyOf(path);
+    for await (const { objects } of listKeys(this.#client, prefix, { isGrouped: false })) {
+      await runParallel(objects.length, REMOVED_AT_ONCE, async (index) => {
+        await this.#client.send({ method: "DELETE", key: prefix + objects[index], accepts: [404] });
+      });
+    }
+    if (!isRoot(path)) await this.remove(path);
+  }
+
+  uriOf(path: string): string {
+    const key = this.#keyOf(path);
+    return `s3://${this.#settings.bucket}${key === "" ? "" : `/${key}`}`;
+  }
+
+  async storageOptions(): Promise<S3StorageOptions> {
+    const { endpoint, region, virtualHostedStyle } = this.#settings;
+    const credentials = await this.#credentials.current();
+    const options: Record<string, string> = {
+      aws_region: region,
+      aws_virtual_hosted_style_request: String(virtualHostedStyle),
+    };
+    if (endpoint !== undefined) {
+      options.aws_endpoint = endpoint;
+      if (endpoint.startsWith("http:")) options.allow_http = "true";
+    }
+    if (credentials === null) {
+      options.aws_skip_signature = "true";
+      return options;
+    }
+    options.aws_access_key_id = credentials.accessKeyId;
+    options.aws_secret_access_key = credentials.secretAccessKey;
+    if (credentials.sessionToken !== undefined) options.aws_session_token = credentials.sessionToken;
+    if (credentials.expiration !== undefined) {
+      options.expires_at_millis = String(Number(credentials.expiration));
+    }
+    return options;
+  }
+
+  /** Returns the key of a path; the prefix, or an empty text, for the root. */
+  #keyOf(path: string): string {
+    const names = namesOf(path);
+    const wrong = names.find((name) => !isKeyName(name));
+    if (wrong !== undefined) {
+      throw new InvalidInputError(`${path}: ${JSON.stringify(wrong)} cannot be part of a key`);
+    }
+    const { prefix } = this.#settings;
+    return (prefix === "" ? names : [prefix, ...names]).join("/");
+  }
+
+  /** Returns the key of a file. The root is none. */
+  #fileKeyOf(path: string): string {
+    if (!isRoot(path)) return this.#keyOf(path);
+    throw Object.assign(new Error(`EISDIR: open '${path}'`), { code: "EISDIR", path });
+  }
+
+  /** Returns the text with which the keys below a directory begin. */
+  #directoryKeyOf(path: string): string {
+    const key = this.#keyOf(path);
+    return key === "" ? "" : `${key}/`;
+  }
+}
+
+const SEPARATORS = sep === "\\" ? /[\\/]/ : "/";
+
+/** Returns the names on the way to a path. The drive of a path on Windows is none. */
+const namesOf = (path: string): string[] =>
+  resolve(path)
+    .replace(/^[a-z]:/i, "")
+    .split(SEPARATORS)
+    .filter((name) => name !== "");
+
+const isRoot = (path: string): boolean => namesOf(path).length === 0;
+
+/** Returns the ETag in an identity; undefined if the server sent none. */
+function etagOfIdentity(identity: string): string | undefined {
+  const etag = identity.slice(identity.indexOf(":") + 1);
+  return etag.includes('"') ? etag : undefined;
+}
+
+/** Copies chunks, which may lie in shared memory, into one array. */
+function privateCopy(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let position = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, position);
+    position += chunk.length;
+  }
+  return whole;
+}
+
+const existsAlready = (path: string): Error =>
+  Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", syscall: "open", path });

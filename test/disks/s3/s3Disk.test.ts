@@ -1,0 +1,66 @@
+/** A disk in a bucket of a server in this process. */
+
+import { DirectoryNamespace } from "tiltyard";
+import { s3Disk } from "tiltyard/disks";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BUCKET, CREDENTIALS, S3Server } from "../../support/s3Server.js";
+
+let server: S3Server;
+beforeAll(async () => {
+  server = await S3Server.start({ pageSize: 3 });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const open = (prefix?: string) =>
+  s3Disk({ endpoint: server.endpoint, region: server.region, bucket: BUCKET, prefix, credentials: CREDENTIALS });
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const text = (content: Uint8Array | null) => content && new TextDecoder().decode(content);
+
+describe("s3Disk", () => {
+  it("puts an object only where there is none", async () => {
+    const disk = open("puts");
+    expect(await disk.putIfAbsent?.("/a/b", [bytes("on"), bytes("e")])).toBe(true);
+    expect(await disk.putIfAbsent?.("/a/b", [bytes("two")])).toBe(false);
+    expect(text(await disk.readFile!("/a/b"))).toBe("one");
+    expect(text(server.objects.get("puts/a/b")?.bytes ?? null)).toBe("one");
+  });
+
+  it("replaces an object whose identity is the expected one", async () => {
+    const disk = open("replaces");
+    await disk.putIfAbsent?.("/x", [bytes("1")]);
+    const handle = await disk.open("/x", 16);
+    const second = await disk.replaceIf?.("/x", [bytes("2")], handle!.identity);
+    expect(second).not.toBeNull();
+    expect((await disk.open("/x"))?.identity).toBe(second);
+    expect(await disk.replaceIf?.("/x", [bytes("3")], handle!.identity)).toBeNull();
+    expect(await disk.replaceIf?.("/missing", [bytes("3")], handle!.identity)).toBeNull();
+    expect(await disk.replaceIf?.("/x", [bytes("4")], null)).not.toBeNull();
+    expect(text(await disk.readFile!("/x"))).toBe("4");
+  });
+
+  it("lists one level, over pages, and names that need encoding", async () => {
+    const disk = open("lists");
+    const names = ["a b", "a+b", "ä", "100%", "x&<y>", "q?#", "~!'()*", "=;:@$,"];
+    for (const name of names) await disk.putIfAbsent?.(`/d/${name}`, [bytes(name)]);
+    await disk.putIfAbsent?.("/d/sub/deep/file", [bytes("")]);
+    const entries = (await disk.list("/d"))!;
+    expect(entries.filter(({ kind }) => kind === "file").map(({ name }) => name).sort()).toEqual(names.sort());
+    expect(entries.filter(({ kind }) => kind === "directory")).toEqual([{ name: "sub", kind: "directory" }]);
+    expect(await disk.list("/nothing")).toBeNull();
+    for (const name of names) expect(text(await disk.readFile!(`/d/${name}`))).toBe(name);
+    expect(await disk.stat!("/d/sub")).toMatchObject({ kind: "directory" });
+    expect(await disk.stat!("/d/su")).toBeNull();
+    await disk.removeTree!("/d");
+    expect(await disk.list("/d")).toBeNull();
+  });
+
+  it("works below a namespace", async () => {
+    const ns = new DirectoryNamespace({ root: "/data", disk: open("ns") });
+    await ns.createTable({ id: ["t"] }, [{ id: 1 }, { id: 2 }]);
+    await ns.table("t").insert([{ id: 3 }]);
+    await ns.table("t").delete("id = 1");
+    expect(await ns.table("t").scan().toArray()).toEqual([{ id: 2 }, { id: 3 }]);
+    await ns.close();
+  });
+});
