@@ -37,6 +37,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "catalog/batches/": "catalog/batches/batches",
   "catalog/rows/": "catalog/rows/catalogRows interop/orphans",
   "disks/": "disks/memoryDisk",
+  "disks/s3/": "disks/s3/s3Disk disks/s3/lostAnswers disks/s3/hostileAnswers",
   "engine/": "operations/versionChanges",
   "expression/": "interop/filters expression/expression",
   "expression/functions/": "interop/functions expression/functions/functionTable",

@@ -91,7 +91,8 @@ export class FaultyProxy implements AsyncDisposable {
       if (fault === "carry out and refuse with 503") return void refuse(response);
       const { status, headers, body } = answer;
       response.writeHead(status, headers);
-      if (fault === undefined || method === "HEAD") return void response.end(method === "HEAD" ? undefined : body);
+      if (fault === undefined || method === "HEAD")
+        return void response.end(method === "HEAD" ? undefined : body);
       await deliver(response, body, fault);
     } catch {
       response.destroy();
@@ -116,15 +117,18 @@ export class FaultyProxy implements AsyncDisposable {
       const { method, url: path, headers } = incoming;
       // The host is part of the signature.
       const sent = { ...headers, connection: "keep-alive", "content-length": String(body.length) };
-      const passed = request({ agent: this.#agent, hostname, port, method, path, headers: sent }, (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-        answer.on("error", reject);
-        answer.on("end", () => {
-          const { connection: _, "transfer-encoding": __, ...rest } = answer.headers;
-          resolve({ status: answer.statusCode ?? 502, headers: rest, body: Buffer.concat(chunks) });
-        });
-      });
+      const passed = request(
+        { agent: this.#agent, hostname, port, method, path, headers: sent },
+        (answer) => {
+          const chunks: Buffer[] = [];
+          answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+          answer.on("error", reject);
+          answer.on("end", () => {
+            const { connection: _, "transfer-encoding": __, ...rest } = answer.headers;
+            resolve({ status: answer.statusCode ?? 502, headers: rest, body: Buffer.concat(chunks) });
+          });
+        },
+      );
       passed.on("error", reject);
       passed.end(body);
     });

@@ -65,7 +65,11 @@ export class S3Server implements AsyncDisposable {
   readonly #options: Required<S3ServerOptions>;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
 
-  private constructor({ region = "eu-central-1", pageSize = 1000, forgetsMetadata = false }: S3ServerOptions) {
+  private constructor({
+    region = "eu-central-1",
+    pageSize = 1000,
+    forgetsMetadata = false,
+  }: S3ServerOptions) {
     this.#options = { region, pageSize, forgetsMetadata };
   }
 
@@ -265,9 +269,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   #abortUpload(query: URLSearchParams): Answer {
-    return this.uploads.delete(query.get("uploadId") ?? "")
-      ? { status: 204 }
-      : failure(404, "NoSuchUpload");
+    return this.uploads.delete(query.get("uploadId") ?? "") ? { status: 204 } : failure(404, "NoSuchUpload");
   }
 }
 

@@ -10,11 +10,11 @@
 import { AwsV4Signer } from "aws4fetch";
 import { Limit } from "../../async/parallel.js";
 import { sleep } from "../../async/sleep.js";
-import { InternalError, NamespaceError, ServiceUnavailableError } from "../../errors.js";
 import { toHex } from "../../bytes/hex.js";
+import { InternalError, NamespaceError, ServiceUnavailableError } from "../../errors.js";
 import { dropBody, IdleTimer, readBody } from "./bodies.js";
 import type { CredentialSource } from "./credentials.js";
-import { type AttemptFailure, type FailedAnswer, failureOf, S3UnavailableError } from "./failures.js";
+import { type AttemptFailure, answerFailure, type FailedAnswer, S3UnavailableError } from "./failures.js";
 import type { S3Credentials, S3Settings } from "./options.js";
 import { MAX_XML_BYTES } from "./xml.js";
 
@@ -72,7 +72,7 @@ export class S3Client {
 
   /**
    * Sends a request until it succeeds, or fails for good.
-   * @throws S3UnavailableError after the last attempt; the error of {@link failureOf} at once
+   * @throws S3UnavailableError after the last attempt; the error of {@link answerFailure} at once
    */
   send(request: S3Request): Promise<S3Answer> {
     return this.#limit.run(() => this.#sendAgain(request));
@@ -145,7 +145,7 @@ export class S3Client {
         request.check?.({ ...answer, uncertainAttempts: 0 });
         return answer;
       }
-      const failure = failureOf(what, answer, this.settings);
+      const failure = answerFailure(what, answer, this.settings);
       const isAccepted = request.accepts?.includes(answer.status) ?? false;
       if (isAccepted && failure.kind === "final" && !isOfBucket(failure)) return answer;
       return { ...failure, ...timesOf(answer) };
@@ -161,7 +161,7 @@ export class S3Client {
   }
 
   async #sign(
-    { method, key, query, headers: given, body }: S3Request,
+    { method, key, query, headers: ownHeaders, body }: S3Request,
     credentials: S3Credentials | null,
   ): Promise<{ url: string; headers: Headers }> {
     const { bucketUrl, region } = this.settings;
@@ -170,7 +170,7 @@ export class S3Client {
       .join("&");
     const path = key === undefined ? "" : `/${key.split("/").map(encodePart).join("/")}`;
     const url = `${bucketUrl}${path === "" ? "/" : path}${search === "" ? "" : `?${search}`}`;
-    const headers = new Headers(given);
+    const headers = new Headers(ownHeaders);
     headers.set("x-amz-content-sha256", body === undefined ? EMPTY_HASH : await sha256Of(body));
     if (credentials === null) return { url, headers };
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
@@ -212,7 +212,7 @@ function timesOf({ headers }: FailedAnswer): Pick<FailedAttempt, "retryAfterMs" 
   };
 }
 
-/** Returns a random wait after a failed attempt. Random, because writers that collided would collide again. */
+/** Returns a wait after a failed attempt. It is random: writers that collided would collide again. */
 const waitMs = (attempt: number): number =>
   Math.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
 

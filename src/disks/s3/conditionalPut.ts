@@ -2,8 +2,8 @@
  * Writes of whole objects that depend on what the bucket holds.
  *
  * A server may store an object although its answer is lost. The request that is sent again then finds the
- * name taken, by this call itself. So each call gives its object a nonce as metadata. A refused call reads the
- * metadata of the object that is there:
+ * name taken, by this call itself. So each call gives its object a nonce as metadata. A refused call reads
+ * the metadata of the object that is there:
  *
  *     the nonce of this call   it stored the object; its answer was lost
  *     another nonce            another call of this engine stored it
@@ -64,7 +64,7 @@ export async function putObject(
     },
     accepts: condition === undefined ? [] : [404, 412],
   };
-  return settle(client, { key, nonce, body, condition }, () => client.send(request));
+  return resolveWrite(client, { key, nonce, body, condition }, () => client.send(request));
 }
 
 /** A write whose outcome an answer may leave open. */
@@ -80,7 +80,7 @@ export interface PendingWrite {
  * Sends a write, and finds out its outcome if the answer does not tell.
  * @param send sends the request; accepts the statuses 404 and 412 if there is a condition
  */
-export async function settle(
+export async function resolveWrite(
   client: S3Client,
   write: PendingWrite,
   send: () => Promise<S3Answer>,
@@ -139,5 +139,7 @@ export const etagOf = ({ headers }: Pick<S3Answer, "headers">): string => header
 
 /** Error of a write that may or may not have been carried out. */
 function uncertain(key: string, cause: unknown): Error {
-  return Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), { code: "EUNCERTAIN" });
+  return Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
+    code: "EUNCERTAIN",
+  });
 }

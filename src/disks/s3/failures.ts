@@ -3,7 +3,7 @@
 import {
   InternalError,
   InvalidInputError,
-  NamespaceError,
+  type NamespaceError,
   NamespaceNotFoundError,
   PermissionDeniedError,
   ServiceUnavailableError,
@@ -82,7 +82,7 @@ export function codeOfAnswer({ body }: Pick<FailedAnswer, "body">): string | und
  * Classifies an answer that is not a success.
  * @param what request in a few words, such as `GET lake/t.lance/_versions/1.manifest`
  */
-export function failureOf(what: string, answer: FailedAnswer, settings: S3Settings): AttemptFailure {
+export function answerFailure(what: string, answer: FailedAnswer, settings: S3Settings): AttemptFailure {
   const { status, headers } = answer;
   const root = rootOf(answer.body);
   const error = root?.name === "Error" ? root : null;

@@ -2,7 +2,7 @@
 
 import { InternalError } from "../../errors.js";
 import type { S3Client } from "./client.js";
-import { elementsOf, parseAnswer, textOf } from "./xml.js";
+import { childrenOf, parseAnswer, textOf } from "./xml.js";
 
 /** A page of a list. Names are keys without the prefix that was asked for. */
 export interface ListPage {
@@ -56,8 +56,8 @@ export async function* listKeys(
       if (decoded?.startsWith(prefix)) return decoded.slice(prefix.length);
       throw new InternalError(`the S3 server listed a key that does not begin with ${prefix}`);
     };
-    const objects = elementsOf(root, "Contents").map((each) => nameOf(textOf(each, "Key")));
-    const groups = elementsOf(root, "CommonPrefixes").map((each) => nameOf(textOf(each, "Prefix")));
+    const objects = childrenOf(root, "Contents").map((each) => nameOf(textOf(each, "Key")));
+    const groups = childrenOf(root, "CommonPrefixes").map((each) => nameOf(textOf(each, "Prefix")));
     yield { objects, groups };
     if (textOf(root, "IsTruncated") !== "true") return;
     const next = textOf(root, "NextContinuationToken");

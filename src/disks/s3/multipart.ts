@@ -13,7 +13,7 @@ import {
   type PutCondition,
   type PutOutcome,
   putObject,
-  settle,
+  resolveWrite,
 } from "./conditionalPut.js";
 import { codeOfAnswer } from "./failures.js";
 import { parseAnswer, rootOf, textOf } from "./xml.js";
@@ -115,7 +115,9 @@ export class ObjectUpload {
     const upload = (this.#upload ??= await this.#start());
     if (this.#partCount === MAX_PARTS) {
       const most = MAX_PARTS * this.#client.settings.partBytes;
-      throw new InternalError(`${this.#key}: more than ${most} bytes; a larger partBytes of s3Disk raises the limit`);
+      throw new InternalError(
+        `${this.#key}: more than ${most} bytes; a larger partBytes of s3Disk raises the limit`,
+      );
     }
     const number = ++this.#partCount;
     const body = this.#part!.subarray(0, this.#partLength);
@@ -158,9 +160,11 @@ export class ObjectUpload {
     const parts = this.#etags.map(
       (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
     );
-    const body = new TextEncoder().encode(`<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`);
+    const body = new TextEncoder().encode(
+      `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`,
+    );
     const write = { key: this.#key, nonce, condition: this.#condition };
-    return settle(this.#client, write, async () => {
+    return resolveWrite(this.#client, write, async () => {
       const answer = await this.#client.send({
         method: "POST",
         key: this.#key,
@@ -186,7 +190,9 @@ function refuseLateFailure(body: Uint8Array): void {
 }
 
 /** Moves the ETag of the body to the headers, where other answers have it. */
-function withEtag<Answer extends { readonly headers: Headers; readonly body: Uint8Array }>(answer: Answer): Answer {
+function withEtag<Answer extends { readonly headers: Headers; readonly body: Uint8Array }>(
+  answer: Answer,
+): Answer {
   const etag = textOf(parseAnswer(answer.body, "CompleteMultipartUploadResult"), "ETag");
   if (etag === undefined) return answer;
   const headers = new Headers(answer.headers);
@@ -194,5 +200,4 @@ function withEtag<Answer extends { readonly headers: Headers; readonly body: Uin
   return { ...answer, headers };
 }
 
-const escapeXml = (text: string): string =>
-  text.replace(/[<>&"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
+const escapeXml = (text: string): string => text.replace(/[<>&"']/g, (mark) => `&#${mark.charCodeAt(0)};`);

@@ -129,7 +129,10 @@ export async function readRange(
   }
 }
 
-/** Refuses an answer that has fewer bytes than it says. @throws Error, after which the request is sent again */
+/**
+ * Refuses an answer that has fewer bytes than it says.
+ * @throws Error, after which the request is sent again
+ */
 function checkPart(answer: S3Answer): void {
   if (answer.status !== 206) return;
   const { start, end } = contentRange(answer);

@@ -101,8 +101,7 @@ export function s3SettingsOf(options: S3DiskOptions): S3Settings {
     throw new InvalidInputError(`region: must be a name such as "eu-central-1", not ${shortly(region)}`);
   }
   if (credentials !== undefined && typeof credentials !== "function") checkCredentials(credentials);
-  const virtualHostedStyle =
-    options.virtualHostedStyle ?? (endpoint === undefined && !bucket.includes("."));
+  const virtualHostedStyle = options.virtualHostedStyle ?? (endpoint === undefined && !bucket.includes("."));
   if (typeof virtualHostedStyle !== "boolean") {
     throw new InvalidInputError(
       `virtualHostedStyle: must be true or false, not ${shortly(virtualHostedStyle)}`,
@@ -132,7 +131,7 @@ export function s3SettingsOf(options: S3DiskOptions): S3Settings {
  * Refuses an address of LanceDB that asks for commits through DynamoDB.
  * @throws UnsupportedError
  */
-export function refuseDynamoDb(address: string): void {
+function refuseDynamoDb(address: string): void {
   if (!/^s3\+ddb:/i.test(address)) return;
   throw new UnsupportedError(
     "s3+ddb: commits through a DynamoDB table are not supported. Writers that use it and writers that use " +
@@ -217,5 +216,7 @@ function integerOf(
 ): number {
   if (value === undefined) return fallback;
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  throw new InvalidInputError(`${option}: must be an integer from ${least} to ${most}, not ${shortly(value)}`);
+  throw new InvalidInputError(
+    `${option}: must be an integer from ${least} to ${most}, not ${shortly(value)}`,
+  );
 }

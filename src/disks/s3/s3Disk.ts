@@ -44,7 +44,8 @@ const REMOVED_AT_ONCE = 32;
 /**
  * Returns a disk in an S3 bucket.
  *
- *     const disk = s3Disk({ bucket: "lake", region: "eu-central-1", credentials: { accessKeyId, secretAccessKey } });
+ *     const credentials = { accessKeyId, secretAccessKey };
+ *     const disk = s3Disk({ bucket: "lake", region: "eu-central-1", credentials });
  *     const ns = new DirectoryNamespace({ root: "/", disk });
  *
  * @throws InvalidInputError naming the option; UnsupportedError for addresses with `s3+ddb:`

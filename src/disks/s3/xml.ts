@@ -31,9 +31,9 @@ export function rootOf(body: Uint8Array): XmlElement | null {
 }
 
 /** Returns the elements of that name within an element. */
-export const elementsOf = (parent: XmlElement, name: string): XmlElement[] =>
+export const childrenOf = (parent: XmlElement, name: string): XmlElement[] =>
   parent.children.filter((child): child is XmlElement => child instanceof XmlElement && child.name === name);
 
 /** Returns the text of the first element of that name within an element; undefined if there is none. */
 export const textOf = (parent: XmlElement, name: string): string | undefined =>
-  elementsOf(parent, name)[0]?.text.trim();
+  childrenOf(parent, name)[0]?.text.trim();

@@ -12,7 +12,13 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 const open = (prefix?: string) =>
-  s3Disk({ endpoint: server.endpoint, region: server.region, bucket: BUCKET, prefix, credentials: CREDENTIALS });
+  s3Disk({
+    endpoint: server.endpoint,
+    region: server.region,
+    bucket: BUCKET,
+    prefix,
+    credentials: CREDENTIALS,
+  });
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const text = (content: Uint8Array | null) => content && new TextDecoder().decode(content);
@@ -45,7 +51,12 @@ describe("s3Disk", () => {
     for (const name of names) await disk.putIfAbsent?.(`/d/${name}`, [bytes(name)]);
     await disk.putIfAbsent?.("/d/sub/deep/file", [bytes("")]);
     const entries = (await disk.list("/d"))!;
-    expect(entries.filter(({ kind }) => kind === "file").map(({ name }) => name).sort()).toEqual(names.sort());
+    expect(
+      entries
+        .filter(({ kind }) => kind === "file")
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(names.sort());
     expect(entries.filter(({ kind }) => kind === "directory")).toEqual([{ name: "sub", kind: "directory" }]);
     expect(await disk.list("/nothing")).toBeNull();
     for (const name of names) expect(text(await disk.readFile!(`/d/${name}`))).toBe(name);
