@@ -85,8 +85,9 @@ export interface VectorSearchOptions {
   /** True: compares all rows and uses no index. Default: false. */
   readonly bypassVectorIndex?: boolean | undefined;
   /**
-   * True: skips rows that the column's index does not cover. Rows of an unsupported index are compared one by
-   * one. Default: false.
+   * True: a search skips rows that the column's index does not cover, and a query without a search skips rows
+   * that the indexes of its filter do not cover. Rows of an unsupported index are compared one by one.
+   * Default: false.
    */
   readonly fastSearch?: boolean | undefined;
   /** Minimum distance, inclusive. Default: no bound. */

@@ -8,7 +8,7 @@ import { printExpression } from "../expression/parse/print.js";
 import type { FilterParameters } from "../namespace/queries.js";
 import { shortly } from "../optionMembers.js";
 import type { FoundColumn } from "../query/columns/foundColumns.js";
-import { type Filter, planFilter } from "../query/filter/filter.js";
+import { type Filter, type IndexChoice, planFilter } from "../query/filter/filter.js";
 import type { ReaderEnvironment } from "../query/indexes/versionSource.js";
 import { decodeSchema, type TableField } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
@@ -16,7 +16,8 @@ import type { OpenVersion } from "../table/versions/tableAt.js";
 /**
  * Plans a filter of a request.
  * @param label request member that holds the filter
- * @param useIndexes true: uses indexes; false: scans; undefined: the faster way
+ * @param useIndexes true: uses indexes; false: scans; `only`: leaves out rows that no index covers; undefined:
+ *   the faster way
  * @throws errors of {@link planFilter}
  */
 export async function filterOf(
@@ -25,7 +26,7 @@ export async function filterOf(
   params: unknown,
   label: string,
   signal: AbortSignal | undefined,
-  useIndexes?: boolean,
+  useIndexes?: IndexChoice,
 ): Promise<Filter> {
   const fields = decodeSchema(version.file.manifest.fields, version.path);
   const input = requireFilter(filter, label);

@@ -75,6 +75,19 @@ describe.each<{ managedVersioning: boolean; more?: Record<string, string> }>([
     await expect(connection.openTable("t", ["n"])).rejects.toThrow(/not found/i);
   });
 
+  it("the client creates a table of the legacy format, changes it, and this engine reads it", async ({
+    ns,
+  }) => {
+    const table = await connection.createTable("old", [{ v: 1 }, { v: 2 }], {
+      storageOptions: { newTableDataStorageVersion: "legacy" },
+    });
+    await table.add([{ v: 3 }]);
+    await table.delete("v = 1");
+    expect(await ns.countTableRows({ id: ["old"] })).toBe(2);
+    expect(await ns.countTableRows({ id: ["old"], version: 1 })).toBe(2);
+    expect((await table.query().toArray()).map(({ v }) => v)).toEqual([2, 3]);
+  });
+
   it("the client adds columns of expressions that both engines see", async ({ ns }) => {
     const table = await connection.createTable("t", [
       { v: 1, w: "one" },

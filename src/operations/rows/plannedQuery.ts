@@ -62,7 +62,7 @@ export async function planQuery(
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
   const batchBytes = optionalCount(request.batchBytes, "batchBytes", 1);
-  const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
+  const isFast = optionalBoolean(request.fastSearch, "fastSearch") ?? false;
   const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
@@ -75,6 +75,8 @@ export async function planQuery(
   if (isHybrid) checkHybrid(search, offset + limit);
   const rerank = readRerank(request.rerank, isHybrid);
   const planned = search === null ? null : await plannedSearch(snapshot, fields, search);
+  const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
+  const indexes = isFast && search === null && !isTextSearch && useIndexes !== false ? "only" : useIndexes;
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: requires fullTextQuery");
   const addedColumns = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
@@ -90,7 +92,7 @@ export async function planQuery(
   const rowFilter =
     condition === null || (isPostfilter && !isTextSearch)
       ? null
-      : await filterOf(snapshot, condition, request.params, "filter", request.signal, useIndexes);
+      : await filterOf(snapshot, condition, request.params, "filter", request.signal, indexes);
   const filter = isPostfilter ? null : rowFilter;
   const plan: QueryPlan = {
     fragments: manifest.fragments,
@@ -108,7 +110,7 @@ export async function planQuery(
           query: (await textQueries.get()).readTextQuery(snapshot, fields, request.fullTextQuery),
           filter: rowFilter,
           isPrefiltered: filtersFirst,
-          isFast: optionalBoolean(request.fastSearch, "fastSearch") ?? false,
+          isFast,
           highlights,
         }
       : null,

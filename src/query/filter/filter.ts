@@ -46,13 +46,17 @@ export interface Filter extends Computation {
   readonly projection: RowsPlan;
   /** Ways to find rows without reading all of them; null if there are none. */
   readonly lookups: FilterLookups | null;
+  /** True: leaves out fragments that no index of the look-ups covers. */
+  readonly isIndexedOnly: boolean;
 }
+
+/** Use of indexes. `only`: always, and rows that they do not cover are left out. Default: the faster way. */
+export type IndexChoice = boolean | "only";
 
 /** The version that is filtered, and the use of its indexes. */
 interface FilteredVersion {
   readonly version: OpenVersion<ReaderEnvironment>;
-  /** Default: if they are probably quicker. */
-  readonly useIndexes?: boolean;
+  readonly useIndexes?: IndexChoice | undefined;
 }
 
 /**
@@ -76,7 +80,7 @@ export function* planFilter(
   const lookups =
     of === undefined || of.useIndexes === false
       ? null
-      : yield* FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes === true);
+      : yield* FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes !== undefined);
   const projection = { ...reads.plan(), withAddresses: true };
   return {
     expression,
@@ -87,6 +91,7 @@ export function* planFilter(
     inputs,
     projection,
     lookups,
+    isIndexedOnly: of?.useIndexes === "only",
   };
 }
 
@@ -192,7 +197,8 @@ async function* allSelected(source: FragmentSource, request: SelectRequest): Asy
   const search = filter.lookups.find(use, source, observer?.source("index", source) ?? null, signal);
   const indexed = await (observer?.time("index", search) ?? search);
   const observed = observer?.source("scan", source) ?? source;
-  for await (const part of indexed.parts(source, fragments, signal)) {
+  const covered = filter.isIndexedOnly ? fragments.filter(indexed.covers) : fragments;
+  for await (const part of indexed.parts(source, covered, signal)) {
     if (part.kind === "scan") {
       yield* scanSelected(source, request, part.fragments);
       continue;

@@ -92,6 +92,9 @@ export class IndexedRows {
     return new IndexedRows(byFragment);
   }
 
+  /** Returns true if the look-ups answer for the rows of a fragment. */
+  readonly covers = ({ id }: DataFragment): boolean => this.#byFragment.has(id);
+
   /** Yields the rows of all fragments in order, without empty fragments. */
   async *parts(
     source: FragmentSource,

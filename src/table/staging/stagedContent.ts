@@ -225,7 +225,7 @@ class ContentCheck {
       refuse(`has an invalid time: ${seconds} s and ${nanos} ns`);
     }
     const format = dataFormat?.version;
-    if (format !== before?.dataFormat?.version && (format === "0.1" || !isReadableVersion(format ?? ""))) {
+    if (format !== before?.dataFormat?.version && !isReadableVersion(format ?? "")) {
       refuse(`has data files of version ${quoted(format ?? "")}, which is unknown`);
     }
   }
