@@ -38,6 +38,8 @@ beforeAll(async () => {
     lock: { staleMs: 10_000, retries: 3 },
     workers: 0,
     vectorCacheBytes: 0,
+    metadataCacheBytes: 2 ** 28,
+    indexCacheBytes: 2 ** 28,
     allowedBases: ["/nowhere"],
     dataStorageVersion: "2.2",
     manifestNaming: "V2",

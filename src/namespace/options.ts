@@ -193,6 +193,13 @@ export interface DirectoryNamespaceOptions {
    */
   readonly vectorCacheBytes?: number | undefined;
   /**
+   * Maximum bytes of the caches of manifests, catalogs, metadata of data files and deleted rows. Default: 272
+   * MiB, taken on demand.
+   */
+  readonly metadataCacheBytes?: number | undefined;
+  /** Maximum bytes of the caches of open indexes and their parts. Default: 544 MiB, taken on demand. */
+  readonly indexCacheBytes?: number | undefined;
+  /**
    * Directories outside the root, as paths or `file:` URLs, in which files of tables may lie. A base path of
    * a manifest or a symbolic link in the root may lead there. A path outside these directories and the root
    * fails with a PermissionDeniedError. Default: none.

@@ -56,6 +56,7 @@ import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
 import type { RegisteredFunction } from "../write/userFunctions.js";
+import { cacheSizesOf } from "./cacheSizes.js";
 import { DataFiles } from "./dataFiles.js";
 import type { ContextOptions } from "./namespaceOptions.js";
 
@@ -66,20 +67,6 @@ const oldManifests = lazyModule(() => import("../table/fragments/oldManifests.js
 /** Loaded with the first commit. */
 const autoCleanup = lazyModule(() => import("../table/cleanup/autoCleanup.js"));
 
-/** Maximum bytes of decoded manifests in the cache. */
-const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
-/** Maximum bytes of decoded catalogs in the cache. */
-const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
-/** Maximum bytes of chunk positions and page dictionaries in the cache. */
-const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
-/** Maximum bytes of block checksums in the cache, enough for about 13 GB of pages. */
-const PAGE_CHECK_CACHE_BYTES = 16 * 1024 * 1024;
-/** Maximum bytes of memory that open indexes hold. */
-const INDEX_CACHE_BYTES = 32 * 1024 * 1024;
-/** Maximum bytes of index parts in the cache. An HNSW graph is one part. */
-const INDEX_PART_CACHE_BYTES = 512 * 1024 * 1024;
-/** Maximum bytes of deletion vectors in the cache. */
-const DELETIONS_CACHE_BYTES = 32 * 1024 * 1024;
 /** Default of the option `vectorCacheBytes`. */
 const SKETCH_BYTES = 256 * 1024 * 1024;
 /** Maximum number of remembered transactions. */
@@ -218,12 +205,13 @@ export function openContext(options: ContextOptions): OperationContext {
       ? new NodeDisk({ durability: options.durability ?? "fsync", confinement })
       : new ConfinedDisk(inner, confinement);
   const handles = new HandlePool(disk);
-  const dataFiles = new DataFiles(disk, handles);
-  const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
-  const pageChecks = new LruCache<PageChecks>(PAGE_CHECK_CACHE_BYTES);
-  const openIndexes = new LruCache<CachedIndex>(INDEX_CACHE_BYTES);
-  const indexParts = new LruCache<IndexPart>(INDEX_PART_CACHE_BYTES);
-  const deletions = new LruCache<KeptDeletions>(DELETIONS_CACHE_BYTES);
+  const sizes = cacheSizesOf(options);
+  const dataFiles = new DataFiles(disk, handles, sizes.dataFiles);
+  const chunkMaps = new LruCache<ChunkMap>(sizes.chunkMaps);
+  const pageChecks = new LruCache<PageChecks>(sizes.pageChecks);
+  const openIndexes = new LruCache<CachedIndex>(sizes.openIndexes);
+  const indexParts = new LruCache<IndexPart>(sizes.indexParts);
+  const deletions = new LruCache<KeptDeletions>(sizes.deletions);
   const { scratch, leave } = takeScratch();
   const sketches = lazy(async () => {
     const { SketchStore } = await sketchStores.get();
@@ -264,11 +252,11 @@ export function openContext(options: ContextOptions): OperationContext {
     ...jobsOf(options, disk, lock),
     lock,
     mayUseBase: (path) => places.isAllowedBase(path),
-    manifests: new ManifestCache(MANIFEST_CACHE_BYTES, async (...incomplete) =>
+    manifests: new ManifestCache(sizes.manifests, async (...incomplete) =>
       (await oldManifests.get()).completeManifest(...incomplete),
     ),
     // Every operation needs the latest catalog, so it always stays in the cache.
-    catalogs: new CatalogCache(CATALOG_CACHE_BYTES, 1),
+    catalogs: new CatalogCache(sizes.catalogs, 1),
     oldCatalogs: new OldVersions(),
     latestVersions: new LatestVersions(disk),
     rootNames: new RootNames(disk, options.root),

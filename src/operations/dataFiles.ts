@@ -13,18 +13,17 @@ import type { Arena } from "../io/memory/arena.js";
 import { type CacheCounts, LruCache } from "../io/memory/cache.js";
 import type { SeenFiles } from "../table/versions/manifest.js";
 
-/** Maximum bytes of data files' metadata in the cache. */
-const CACHE_BYTES = 64 * 1024 * 1024;
-
 /** Data files of manifests, which never change. A replaced one has another identity and is read again. */
 export class DataFiles {
   readonly #disk: Disk;
   readonly #handles: HandlePool;
-  readonly #cache = new LruCache<DataFileMetadata>(CACHE_BYTES);
+  readonly #cache: LruCache<DataFileMetadata>;
 
-  constructor(disk: Disk, handles: HandlePool) {
+  /** @param cacheBytes maximum bytes of metadata in the cache */
+  constructor(disk: Disk, handles: HandlePool, cacheBytes: number) {
     this.#disk = disk;
     this.#handles = handles;
+    this.#cache = new LruCache(cacheBytes);
   }
 
   /**

@@ -16,7 +16,7 @@ import { type RegisteredFunction, registerFunctions } from "../write/userFunctio
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = recordOf(
   true,
   "root durability authorize functions clusters onWarning lock workers vectorCacheBytes",
-  "allowedBases dataStorageVersion manifestNaming upkeep jobs disk",
+  "metadataCacheBytes indexCacheBytes allowedBases dataStorageVersion manifestNaming upkeep jobs disk",
 );
 
 /** Checked options of a context. */
@@ -68,7 +68,6 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
     authorize,
     onWarning,
     workers,
-    vectorCacheBytes,
     allowedBases,
   } = options;
   checkDirectory(root, "root");
@@ -105,10 +104,10 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
     throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);
   }
   checkUpkeep(options.upkeep);
-  if (vectorCacheBytes !== undefined && !(vectorCacheBytes >= 0)) {
-    throw new InvalidInputError(
-      `vectorCacheBytes: must be a number of bytes, at least 0, not ${shortly(vectorCacheBytes)}`,
-    );
+  for (const name of ["vectorCacheBytes", "metadataCacheBytes", "indexCacheBytes"] as const) {
+    const bytes: unknown = options[name];
+    if (bytes === undefined || (typeof bytes === "number" && bytes >= 0)) continue;
+    throw new InvalidInputError(`${name}: must be a number of bytes, at least 0, not ${shortly(bytes)}`);
   }
 }
 
