@@ -12,7 +12,7 @@ import { meteredDisk } from "./metrics/meteredDisk.js";
 import { isRecording } from "./metrics/recorder.js";
 import type { ConnectionOptions, ConnectNamespaceOptions, Session } from "./native.js";
 import { connectServer, type HeaderSource } from "./remote/server.js";
-import { countCaches } from "./sessionCaches.js";
+import { cacheSizesOf, countCaches } from "./sessionCaches.js";
 
 /** Settings of a namespace in a directory. */
 export interface DirNamespaceConfig {
@@ -63,7 +63,7 @@ export async function connect(
   if (/^db:/i.test(uri)) return new LocalConnection(serverDatabase(uri, settings, headerProvider));
   return new LocalConnection(
     new Database({
-      namespace: counted(openDirectory(uri), settings.session),
+      open: directoryOpener(uri, settings.session),
       uri,
       kind: "ListingDatabase",
       readConsistencyInterval: intervalOf(settings),
@@ -108,7 +108,7 @@ export async function connectNamespace(
     throw unknownNamespace("dir", "Missing required property 'root' for directory namespace");
   return new LocalConnection(
     new Database({
-      namespace: counted(openDirectory(root), options.session),
+      open: directoryOpener(root, options.session),
       uri: root,
       kind: "LanceNamespaceDatabase",
       readConsistencyInterval: intervalOf(options),
@@ -126,7 +126,7 @@ function serverDatabase(
 ): Database {
   const { connection, host } = connectServer(uri, settings, headerProvider);
   return new Database({
-    namespace: connection.namespace,
+    open: () => connection.namespace,
     server: connection,
     uri: host,
     kind: "RemoteDatabase",
@@ -142,9 +142,10 @@ function restDatabase(config: object, options: Partial<ConnectNamespaceOptions>)
   const named = Object.entries(properties).flatMap(([name, value]) =>
     name.startsWith("headers.") && value !== undefined ? [[name.slice("headers.".length), value]] : [],
   );
+  const settings = { uri, delimiter, headers: { ...Object.fromEntries(named), ...headers } };
   try {
     return new Database({
-      namespace: connectRest({ uri, delimiter, headers: { ...Object.fromEntries(named), ...headers } }),
+      open: () => connectRest(settings),
       uri,
       kind: "LanceNamespaceDatabase",
       readConsistencyInterval: intervalOf(options),
@@ -181,29 +182,33 @@ function intervalOf({
   throw failure(`Invalid input, readConsistencyInterval must be a number of at least 0, got ${seconds}`);
 }
 
-/** Lets a session count the caches of a namespace. */
-function counted(namespace: DirectoryNamespace, session: Session | null | undefined): DirectoryNamespace {
-  if (session != null) countCaches(session, namespace);
-  return namespace;
+/** Returns a function that opens the namespace of a directory. */
+function directoryOpener(uri: string, session: Session | null | undefined): () => DirectoryNamespace {
+  const settings = { ...placeOf(uri), ...(session != null && cacheSizesOf(session)) };
+  return () => {
+    try {
+      const namespace = new DirectoryNamespace(settings);
+      if (session != null) countCaches(session, namespace);
+      return namespace;
+    } catch (error) {
+      throw translated(error);
+    }
+  };
 }
 
-/** Returns the namespace of a directory. */
-function openDirectory(uri: string): DirectoryNamespace {
+/** Returns the options of a namespace that say where its files are. */
+function placeOf(uri: string): ConstructorParameters<typeof DirectoryNamespace>[0] {
   const scheme = schemeOf(uri);
-  if (scheme === "memory") return new DirectoryNamespace({ root: "/", disk: memoryDisk() });
+  if (scheme === "memory") return { root: "/", disk: memoryDisk() };
   if (scheme !== undefined && scheme !== "file") {
     throw notSupported(
       `databases of the scheme '${scheme}' are not there, only directories, file:// and memory://`,
     );
   }
-  try {
-    return new DirectoryNamespace({
-      root: scheme === "file" ? new URL(uri) : expandedPath(uri),
-      durability: "none",
-      // Counting costs time, so only programs that asked for metrics pay for it.
-      ...(isRecording() && { disk: meteredDisk(new NodeDisk({ durability: "none" })) }),
-    });
-  } catch (error) {
-    throw translated(error);
-  }
+  return {
+    root: scheme === "file" ? new URL(uri) : expandedPath(uri),
+    durability: "none",
+    // Counting costs time, so only programs that asked for metrics pay for it.
+    ...(isRecording() && { disk: meteredDisk(new NodeDisk({ durability: "none" })) }),
+  };
 }

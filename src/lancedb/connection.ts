@@ -6,7 +6,7 @@ import type { Properties } from "../namespace/request.js";
 import type { CreateTableResponse, ListTablesRequest, ListTablesResponse } from "../namespace/tables.js";
 import { Connection, type NewTable, type Rows } from "./abstractConnection.js";
 import type { Table } from "./abstractTable.js";
-import { locationOf } from "./addresses.js";
+import { sourceOfClone } from "./cloneSource.js";
 import type * as types from "./connectionTypes.js";
 import type { Database } from "./database.js";
 import { jobOf } from "./databaseJob.js";
@@ -235,7 +235,7 @@ export class LocalConnection extends Connection {
     const { targetNamespacePath = [], sourceVersion, sourceTag, isShallow = true } = options ?? {};
     if (!isShallow) throw failure("Deep clone is not yet implemented");
     const id = [...targetNamespacePath, targetTableName];
-    const from = sourceId(database, sourceUri);
+    const from = await sourceOfClone(database, sourceUri);
     const cloned = await database.call(
       (namespace) =>
         namespace.cloneTable({ id, from, version: sourceVersion ?? undefined, tag: sourceTag ?? undefined }),
@@ -382,17 +382,6 @@ function newTableOptions({
     }),
     ...cleanseStorageOptions(storageOptions),
   };
-}
-
-/** Returns the id of a table of the root by its address. @throws Error for a table elsewhere */
-function sourceId(database: Database, sourceUri: string): readonly [string] {
-  const location = locationOf(sourceUri);
-  const root = locationOf(database.uri);
-  const name = location.startsWith(root)
-    ? /^[\\/]([^\\/]+)\.lance$/.exec(location.slice(root.length))?.[1]
-    : undefined;
-  if (name !== undefined) return [name];
-  throw notSupported(`cloneTable takes tables of the root of the same database, not ${sourceUri}`);
 }
 
 const openedOf = (

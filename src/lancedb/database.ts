@@ -10,8 +10,11 @@ import type { NamespaceCalls } from "./tableReader.js";
 
 /** Settings of a {@link Database}. */
 export interface DatabaseSettings {
-  /** The namespace. `close` of the database closes it when no table uses it any more. */
-  readonly namespace: NamespaceCalls;
+  /**
+   * Opens the namespace: at once, and again for a query that runs after all connections and tables were
+   * closed.
+   */
+  readonly open: () => NamespaceCalls;
   /** The address that the program connected to. */
   readonly uri: string;
   /** Name of the kind in texts: `ListingDatabase`, or that of a namespace, whose text is its name. */
@@ -28,15 +31,17 @@ export interface DatabaseSettings {
 
 /** A database that connections and tables share. */
 export class Database {
-  readonly namespace: NamespaceCalls;
   readonly uri: string;
   readonly kind: DatabaseSettings["kind"];
   readonly readConsistencyInterval: number | undefined;
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly server: ServerConnection | undefined;
   readonly hasChildNamespaces: boolean;
-  /** Number of open connections and tables. */
+  /** Number of open connections and tables, and of calls under way. */
   #users = 0;
+  readonly #open: () => NamespaceCalls;
+  /** Null: closed. */
+  #namespace: NamespaceCalls | null;
 
   static {
     setInspection(Database.prototype, ({ kind, uri }) => ["Database", { kind, uri }]);
@@ -44,7 +49,8 @@ export class Database {
 
   /** Makes a database of its settings. */
   constructor(settings: DatabaseSettings) {
-    this.namespace = settings.namespace;
+    this.#open = settings.open;
+    this.#namespace = settings.open();
     this.uri = settings.uri;
     this.kind = settings.kind;
     this.readConsistencyInterval = settings.readConsistencyInterval;
@@ -58,6 +64,12 @@ export class Database {
     return {};
   }
 
+  /** The namespace of the calls. */
+  get namespace(): NamespaceCalls {
+    this.#namespace ??= this.#open();
+    return this.#namespace;
+  }
+
   /** Counts an open connection or table. */
   enter(): void {
     this.#users++;
@@ -66,8 +78,12 @@ export class Database {
   /** Counts a closed connection or table. The last one closes the namespace, once its calls are done. */
   leave(): void {
     this.#users--;
+    // A client of a server has nothing to close.
+    if (this.#users > 0 || this.server !== undefined) return;
+    const namespace = this.#namespace;
+    this.#namespace = null;
     // Native handles close without waiting, so nobody is there to hear of a failure.
-    if (this.#users === 0) this.namespace.close({ jobs: "wait" }).catch(() => {});
+    namespace?.close({ jobs: "wait" }).catch(() => {});
   }
 
   /** The read consistency interval as LanceDB shows it. */
@@ -82,10 +98,13 @@ export class Database {
 
   /** Calls the namespace. Errors get LanceDB's sentences, which name the table. */
   async call<Answer>(call: (namespace: NamespaceCalls) => Promise<Answer>, table?: string): Promise<Answer> {
+    this.enter();
     try {
       return await call(this.namespace);
     } catch (error) {
       throw translated(error, table);
+    } finally {
+      this.leave();
     }
   }
 }

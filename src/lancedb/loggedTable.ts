@@ -22,7 +22,7 @@ export abstract class LoggedTable extends QueriedTable {
       throw failure(`LsmWriteSpec ${specType} requires \`column\``);
     if (specType === "bucket" && numBuckets == null)
       throw failure("LsmWriteSpec bucket requires `numBuckets`");
-    await this.inner.change((namespace, table) =>
+    await this.state.change((namespace, table) =>
       namespace.configureLsmWrites({
         ...table,
         spec: {
@@ -37,11 +37,11 @@ export abstract class LoggedTable extends QueriedTable {
   }
 
   async unsetLsmWriteSpec(): Promise<void> {
-    await this.inner.change((namespace, table) => namespace.configureLsmWrites({ ...table, spec: null }));
+    await this.state.change((namespace, table) => namespace.configureLsmWrites({ ...table, spec: null }));
   }
 
   async getLsmWriteSpec(): Promise<LsmWriteSpec | undefined> {
-    const { lsmWriteSpec: spec } = await this.inner.read((namespace, shown) =>
+    const { lsmWriteSpec: spec } = await this.state.read((namespace, shown) =>
       namespace.describeTable(shown),
     );
     if (spec === undefined) return undefined;

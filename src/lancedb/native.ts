@@ -3,6 +3,7 @@
  * the module has its name so that programs and tests that look for it find it.
  */
 
+import { failure } from "./failures.js";
 import { cachesOf } from "./sessionCaches.js";
 
 /** Options of {@link connect}. */
@@ -121,8 +122,8 @@ export interface OAuthConfig {
 }
 
 /**
- * Statistics of the caches of connections. Each connection has caches of its own, with bounds of the engine:
- * the sizes that a program gives are kept, but have no effect.
+ * Bounds and statistics of the caches of connections. Each connection has caches of its own, so the sizes hold
+ * for each of them.
  */
 export class Session {
   /** Maximum size of the cache of indexes, in bytes. */
@@ -132,15 +133,15 @@ export class Session {
 
   /**
    * Makes a session.
-   * @param indexCacheSizeBytes maximum size of the cache of indexes; 6 GiB by default
-   * @param metadataCacheSizeBytes maximum size of the cache of metadata; 1 GiB by default
+   * @param indexCacheSizeBytes maximum size of the cache of indexes; 800 MiB by default
+   * @param metadataCacheSizeBytes maximum size of the cache of metadata; 272 MiB by default
    */
   constructor(
     indexCacheSizeBytes?: bigint | undefined | null,
     metadataCacheSizeBytes?: bigint | undefined | null,
   ) {
-    this.indexCacheSizeBytes = indexCacheSizeBytes ?? null;
-    this.metadataCacheSizeBytes = metadataCacheSizeBytes ?? null;
+    this.indexCacheSizeBytes = sizeOf(indexCacheSizeBytes, "indexCacheSizeBytes");
+    this.metadataCacheSizeBytes = sizeOf(metadataCacheSizeBytes, "metadataCacheSizeBytes");
   }
 
   /** Makes a session with default sizes. */
@@ -157,6 +158,14 @@ export class Session {
   approxNumItems(): number {
     return cachesOf(this).entries;
   }
+}
+
+/** Returns a size in bytes; null if it is absent. */
+function sizeOf(bytes: unknown, name: string): bigint | null {
+  if (bytes === undefined || bytes === null) return null;
+  if (typeof bytes === "bigint" && bytes >= 0n) return bytes;
+  if (Number.isSafeInteger(bytes) && (bytes as number) >= 0) return BigInt(bytes as number);
+  throw failure(`Invalid input, ${name} must be at least 0`);
 }
 
 /** A page of names of tables. */

@@ -30,19 +30,22 @@ export abstract class QueriedTable extends Table {
     readers.set(this, inner);
   }
 
-  query(): Query {
+  /** State of the open handle. @throws Error if the handle is closed */
+  protected get state(): TableState {
     this.inner.requireOpen();
-    return new Query(this.inner);
+    return this.inner;
+  }
+
+  query(): Query {
+    return new Query(this.state);
   }
 
   takeOffsets(offsets: number[]): TakeQuery {
-    this.inner.requireOpen();
-    return new TakeQuery(this.inner, { offsets: offsetsOf(offsets) });
+    return new TakeQuery(this.state, { offsets: offsetsOf(offsets) });
   }
 
   takeRowIds(rowIds: readonly (bigint | number)[]): TakeQuery {
-    this.inner.requireOpen();
-    return new TakeQuery(this.inner, { rowIds: rowIdsOf(rowIds) });
+    return new TakeQuery(this.state, { rowIds: rowIdsOf(rowIds) });
   }
 
   search(
@@ -50,12 +53,10 @@ export abstract class QueriedTable extends Table {
     queryType?: string,
     ftsColumns?: string | string[],
   ): VectorQuery | Query | AutoQuery {
-    this.inner.requireOpen();
-    return searchTable(this.inner, query, queryType, ftsColumns);
+    return searchTable(this.state, query, queryType, ftsColumns);
   }
 
   vectorSearch(vector: IntoVector | MultiVector): VectorQuery {
-    this.inner.requireOpen();
-    return searchVectors(this.inner, vector);
+    return searchVectors(this.state, vector);
   }
 }

@@ -1,6 +1,37 @@
-/** Caches that a session counts: those of the namespaces of its connections. */
+/** Caches that a session bounds and counts: those of the namespaces of its connections. */
 
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
+import type { DirectoryNamespaceOptions } from "../namespace/options.js";
+
+type CacheOptions = Pick<
+  DirectoryNamespaceOptions,
+  "metadataCacheBytes" | "indexCacheBytes" | "vectorCacheBytes"
+>;
+
+/** Part of the vectors in the engine's default bytes for indexes (544 MiB) and vectors (256 MiB). */
+const VECTOR_PART = 256 / 800;
+
+/** Sizes that a program gave a session. */
+interface SessionSizes {
+  readonly indexCacheSizeBytes: bigint | null;
+  readonly metadataCacheSizeBytes: bigint | null;
+}
+
+/**
+ * Returns the options of a namespace that bound its caches. Vectors that exact searches keep count as parts
+ * of indexes.
+ */
+export function cacheSizesOf(session: object): CacheOptions {
+  const { indexCacheSizeBytes, metadataCacheSizeBytes } = session as Partial<SessionSizes>;
+  const indexBytes = indexCacheSizeBytes == null ? null : Number(indexCacheSizeBytes);
+  return {
+    ...(metadataCacheSizeBytes != null && { metadataCacheBytes: Number(metadataCacheSizeBytes) }),
+    ...(indexBytes !== null && {
+      indexCacheBytes: indexBytes * (1 - VECTOR_PART),
+      vectorCacheBytes: indexBytes * VECTOR_PART,
+    }),
+  };
+}
 
 const namespacesOf = new WeakMap<object, Set<WeakRef<DirectoryNamespace>>>();
 

@@ -7,7 +7,7 @@ import { BlobFile, blobColumnsOf } from "./blob.js";
 import { conditionOf } from "./conditions.js";
 import type { Database } from "./database.js";
 import { jobOf } from "./databaseJob.js";
-import { type EngineRows, rowsToAdd } from "./engineRows.js";
+import { rowsToAdd } from "./engineRows.js";
 import { failure, inCall, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
 import type { Job } from "./job.js";
@@ -18,6 +18,7 @@ import type * as native from "./native.js";
 import { programRows } from "./programRows.js";
 import type { NamespaceCalls } from "./tableReader.js";
 import {
+  ageOf,
   indexConfigOf,
   indexRequest,
   indexStatisticsOf,
@@ -65,8 +66,8 @@ export class LocalTable extends LoggedTable {
     return `NativeTable(${this.name}, uri=${uri}, read_consistency_interval=${database.interval})`;
   }
 
-  schema(): Promise<Schema> {
-    return this.inner.schema();
+  async schema(): Promise<Schema> {
+    return this.state.schema();
   }
 
   async add(data: Data, options?: Partial<types.AddDataOptions>): Promise<native.AddResult> {
@@ -76,9 +77,9 @@ export class LocalTable extends LoggedTable {
     if (Array.isArray(data) && data.length === 0) {
       throw failure("Invalid input, Cannot scan an empty Vec<RecordBatch>");
     }
-    const rows = await this.#rowsToAdd(data, mode === "append");
+    const rows = await rowsToAdd(data, await this.state.schema(), mode === "append");
     const report = options?.progress && reportsOf(options.progress);
-    const { version, numInsertedRows } = await this.inner.change((namespace, table) =>
+    const { version, numInsertedRows } = await this.state.change((namespace, table) =>
       namespace.insertIntoTable(
         { ...table, mode, onProgress: report && (({ done }) => report(done, false)) },
         rows,
@@ -94,7 +95,7 @@ export class LocalTable extends LoggedTable {
     if (updates.length === 0) {
       throw failure("Invalid input, at least one column must be specified in an update operation");
     }
-    const { updatedRows, version } = await this.inner.change((namespace, table) =>
+    const { updatedRows, version } = await this.state.change((namespace, table) =>
       namespace.updateTable({
         ...table,
         updates,
@@ -104,14 +105,14 @@ export class LocalTable extends LoggedTable {
     return { rowsUpdated: updatedRows, version };
   }
 
-  countRows(filter?: string): Promise<number> {
-    return this.inner.read((namespace, shown) =>
+  async countRows(filter?: string): Promise<number> {
+    return this.state.read((namespace, shown) =>
       namespace.countTableRows({ ...shown, ...(filter != null && { predicate: conditionOf(filter) }) }),
     );
   }
 
   async delete(predicate: string): Promise<native.DeleteResult> {
-    const { numDeletedRows, version } = await this.inner.change((namespace, table) =>
+    const { numDeletedRows, version } = await this.state.change((namespace, table) =>
       namespace.deleteFromTable({ ...table, predicate: conditionOf(predicate) }),
     );
     return { numDeletedRows, version };
@@ -119,7 +120,7 @@ export class LocalTable extends LoggedTable {
 
   async createIndex(column: string, options?: Partial<IndexOptions>): Promise<void> {
     const seconds = options?.waitTimeoutSeconds;
-    await this.inner.change(async (namespace, table) => {
+    await this.state.change(async (namespace, table) => {
       const { jobId } = await namespace.createTableIndex(indexRequest(table, column, options));
       // A server builds the index meanwhile, as in LanceDB.
       if (jobId === undefined || (this.inner.database.server !== undefined && seconds == null)) return {};
@@ -135,18 +136,18 @@ export class LocalTable extends LoggedTable {
   }
 
   async createIndexAsync(column: string, options?: Partial<IndexOptions>): Promise<Job> {
-    const { jobId } = await this.inner.change((namespace, table) =>
+    const { jobId } = await this.state.change((namespace, table) =>
       namespace.createTableIndex(indexRequest(table, column, options)),
     );
     return this.#job(jobId);
   }
 
   async dropIndex(name: string): Promise<void> {
-    await this.inner.change((namespace, table) => namespace.dropTableIndex({ ...table, indexName: name }));
+    await this.state.change((namespace, table) => namespace.dropTableIndex({ ...table, indexName: name }));
   }
 
   async prewarmIndex(name: string): Promise<void> {
-    await this.inner.read((namespace, shown) =>
+    await this.state.read((namespace, shown) =>
       namespace.describeTableIndexStats({ ...shown, indexName: name }),
     );
   }
@@ -159,7 +160,7 @@ export class LocalTable extends LoggedTable {
   async waitForIndex(indexNames: string[], timeoutSeconds: number): Promise<void> {
     const end = performance.now() + timeoutSeconds * 1000;
     for (;;) {
-      const { indexes } = await this.inner.ask((namespace, table) => namespace.listTableIndices(table));
+      const { indexes } = await this.state.ask((namespace, table) => namespace.listTableIndices(table));
       const complete = new Set(
         indexes
           .filter(({ numUnindexedRows = 0 }) => numUnindexedRows === 0)
@@ -178,7 +179,7 @@ export class LocalTable extends LoggedTable {
   }
 
   async blobColumns(): Promise<string[]> {
-    return blobColumnsOf(await this.inner.schema());
+    return blobColumnsOf(await this.state.schema());
   }
 
   async fetchBlobs(column: string, rowIds: readonly (bigint | number)[]): Promise<(Buffer | null)[]> {
@@ -188,7 +189,7 @@ export class LocalTable extends LoggedTable {
 
   async fetchBlobFiles(column: string, rowIds: readonly (bigint | number)[]): Promise<(BlobFile | null)[]> {
     const ids = rowIdsOf(rowIds);
-    const blobs = await this.inner.read((namespace, shown) =>
+    const blobs = await this.state.read((namespace, shown) =>
       namespace.takeBlobs({ ...shown, column, rowIds: ids }),
     );
     return blobs.map((blob) => (blob === null ? null : new BlobFile(blob)));
@@ -202,15 +203,15 @@ export class LocalTable extends LoggedTable {
   }
 
   async refreshColumn(column: string): Promise<native.RefreshColumnResult> {
-    const { result } = await this.inner.change(async (namespace, table) => {
+    const { result } = await this.state.change(async (namespace, table) => {
       const { jobId } = await namespace.alterTableBackfillColumns({ ...table, column });
       return namespace.waitForJob({ jobId });
     });
-    return { rowsFilled: (result as { readonly rows: number }).rows, version: await this.inner.version() };
+    return { rowsFilled: (result as { readonly rows: number }).rows, version: await this.state.version() };
   }
 
   async refreshColumnAsync(column: string): Promise<Job> {
-    const { jobId } = await this.inner.change((namespace, table) =>
+    const { jobId } = await this.state.change((namespace, table) =>
       namespace.alterTableBackfillColumns({ ...table, column }),
     );
     return this.#job(jobId);
@@ -220,7 +221,7 @@ export class LocalTable extends LoggedTable {
     full?: boolean,
     sourceVersion?: number,
   ): Promise<native.RefreshMaterializedViewResult> {
-    return refreshView(this.inner, full ?? false, sourceVersion ?? undefined);
+    return refreshView(this.state, full ?? false, sourceVersion ?? undefined);
   }
 
   async alterColumns(columnAlterations: types.ColumnAlteration[]): Promise<native.AlterColumnsResult> {
@@ -260,7 +261,7 @@ export class LocalTable extends LoggedTable {
     if (names.length > 1) {
       throw refused(`compound primary keys are not supported, got ${names.length} columns`);
     }
-    const { fields } = await this.inner.schema();
+    const { fields } = await this.state.schema();
     if (fields.some(({ metadata }) => metadata.has(PRIMARY_KEY))) {
       throw refused("the table has a primary key already, which can't be changed");
     }
@@ -268,20 +269,20 @@ export class LocalTable extends LoggedTable {
     await this.updateFieldMetadata([{ path, metadata: { [PRIMARY_KEY]: "true" } }]);
   }
 
-  version(): Promise<number> {
-    return this.inner.version();
+  async version(): Promise<number> {
+    return this.state.version();
   }
 
-  checkout(version: number | string): Promise<void> {
-    return this.inner.checkout(version);
+  async checkout(version: number | string): Promise<void> {
+    return this.state.checkout(version);
   }
 
-  checkoutLatest(): Promise<void> {
-    return this.inner.checkoutLatest();
+  async checkoutLatest(): Promise<void> {
+    return this.state.checkoutLatest();
   }
 
   async listVersions(): Promise<types.Version[]> {
-    const { versions } = await this.inner.ask((namespace, table) => namespace.listTableVersions(table));
+    const { versions } = await this.state.ask((namespace, table) => namespace.listTableVersions(table));
     return versions.map(({ version, timestampMillis, metadata }) => ({
       version,
       timestamp: new Date(timestampMillis),
@@ -289,42 +290,37 @@ export class LocalTable extends LoggedTable {
     }));
   }
 
-  restore(): Promise<void> {
-    return this.inner.restore();
+  async restore(): Promise<void> {
+    return this.state.restore();
   }
 
   async tags(): Promise<Tags> {
-    this.inner.requireOpen();
-    return new Tags(this.inner);
+    return new Tags(this.state);
   }
 
   async branches(): Promise<Branches> {
-    this.inner.requireOpen();
-    const { database, id } = this.inner;
-    return new Branches(this.inner, (branch, version) => openLocalTable(database, id, { branch, version }));
+    const { state } = this;
+    const { database, id } = state;
+    return new Branches(state, (branch, version) => openLocalTable(database, id, { branch, version }));
   }
 
   currentBranch(): string | null {
-    this.inner.requireOpen();
-    return this.inner.branch ?? null;
+    return this.state.branch ?? null;
   }
 
   async optimize(options?: Partial<types.OptimizeOptions>): Promise<native.OptimizeStats> {
     const { cleanupOlderThan, deleteUnverified } = options ?? {};
-    const begun = Date.now();
-    const compaction = await this.inner.change((namespace, table) => namespace.optimizeTable(table));
-    const age =
-      cleanupOlderThan == null
-        ? {}
-        : { olderThanMs: Math.max(0, Date.now() - Number(cleanupOlderThan ?? begun)) };
-    const prune = await this.inner.change((namespace, table) =>
+    const age = cleanupOlderThan == null ? {} : { olderThanMs: ageOf(cleanupOlderThan) };
+    const { state } = this;
+    const compaction = await state.change((namespace, table) => namespace.optimizeTable(table));
+    const prune = await state.change((namespace, table) =>
       namespace.cleanupTable({ ...table, ...age, deleteUnverified: deleteUnverified ?? undefined }),
     );
     return optimizeStatsOf(compaction, prune);
   }
 
   async listIndices(): Promise<native.IndexConfig[]> {
-    const { indexes } = await this.inner.read((namespace, shown) => namespace.listTableIndices(shown));
+    const { indexes } = await this.state.read((namespace, shown) => namespace.listTableIndices(shown));
     return indexes.map(indexConfigOf);
   }
 
@@ -335,29 +331,29 @@ export class LocalTable extends LoggedTable {
       throw failure("Specify exactly one of 'column' or 'indexName'");
     }
     const index = column == null ? { indexName } : { column };
-    const tokens = await this.inner.read((namespace, shown) =>
+    const tokens = await this.state.read((namespace, shown) =>
       namespace.tokenize({ ...shown, text: query, ...index }),
     );
     return tokens.map(({ text, position }) => ({ text, position }));
   }
 
-  toArrow(): Promise<ArrowTable> {
-    return this.inner.read(async (namespace, shown) =>
+  async toArrow(): Promise<ArrowTable> {
+    return this.state.read(async (namespace, shown) =>
       programRows(await namespace.queryTable(shown)).toArrow(),
     );
   }
 
   async indexStats(name: string): Promise<native.IndexStatistics | undefined> {
-    const { indexes } = await this.inner.read((namespace, shown) => namespace.listTableIndices(shown));
+    const { indexes } = await this.state.read((namespace, shown) => namespace.listTableIndices(shown));
     if (!indexes.some(({ indexName }) => indexName === name)) return undefined;
-    const stats = await this.inner.read((namespace, shown) =>
+    const stats = await this.state.read((namespace, shown) =>
       namespace.describeTableIndexStats({ ...shown, indexName: name }),
     );
     return indexStatisticsOf(stats);
   }
 
   async stats(): Promise<native.TableStatistics> {
-    const stats = await this.inner.read((namespace, shown) => namespace.getTableStats(shown));
+    const stats = await this.state.read((namespace, shown) => namespace.getTableStats(shown));
     const { totalBytes, numRows, numIndices, fragmentStats } = stats;
     const { numFragments, numSmallFragments, lengths } = fragmentStats;
     return {
@@ -369,8 +365,7 @@ export class LocalTable extends LoggedTable {
   }
 
   async initialStorageOptions(): Promise<Record<string, string> | null> {
-    this.inner.requireOpen();
-    const { storageOptions } = this.inner;
+    const { storageOptions } = this.state;
     return storageOptions === undefined ? null : { ...storageOptions };
   }
 
@@ -379,12 +374,12 @@ export class LocalTable extends LoggedTable {
   }
 
   mergeInsert(on: string | string[]): MergeInsertBuilder {
-    this.inner.requireOpen();
+    const { state } = this;
     const keys = typeof on === "string" ? [on] : on;
     return new MergeInsertBuilder(
       async (clauses, data) => {
-        const rows = await this.#rowsToAdd(data);
-        const merged = this.inner.change((namespace, table) =>
+        const rows = await rowsToAdd(data, await state.schema(), false);
+        const merged = state.change((namespace, table) =>
           namespace.mergeInsertIntoTable({ ...table, ...clauses }, rows),
         );
         return mergeResultOf(
@@ -399,18 +394,13 @@ export class LocalTable extends LoggedTable {
 
   /** Returns true if the names of manifests sort the latest version first. */
   async usesV2ManifestPaths(): Promise<boolean> {
-    const { version } = await this.inner.ask((namespace, table) => namespace.describeTableVersion(table));
+    const { version } = await this.state.ask((namespace, table) => namespace.describeTableVersion(table));
     return /\d{20}\.manifest$/.test(version.manifestPath);
   }
 
   /** Renames all manifests so that their names sort the latest version first. */
   async migrateManifestPathsV2(): Promise<void> {
-    await this.inner.ask((namespace, table) => namespace.migrateManifestNames(table));
-  }
-
-  /** Returns rows as the columns of this table need them, with the vectors of its embedding functions. */
-  async #rowsToAdd(data: Data, isAppend = false): Promise<EngineRows> {
-    return rowsToAdd(data, await this.inner.schema(), isAppend);
+    await this.state.ask((namespace, table) => namespace.migrateManifestNames(table));
   }
 
   /** Changes columns. An empty list changes nothing. */
@@ -419,8 +409,8 @@ export class LocalTable extends LoggedTable {
     call: (namespace: NamespaceCalls, table: ChangedTable) => Promise<{ readonly version: number }>,
   ): Promise<{ version: number }> {
     this.inner.requireOpen();
-    if (changes.length === 0) return { version: await this.inner.version() };
-    const { version } = await this.inner.change(call);
+    if (changes.length === 0) return { version: await this.state.version() };
+    const { version } = await this.state.change(call);
     return { version };
   }
 

@@ -103,6 +103,16 @@ export const mergeResultOf = ({
   numRows: numInsertedRows + numUpdatedRows,
 });
 
+/**
+ * Returns the age of the versions that a cleanup removes. LanceDB takes it when the call begins, so that the
+ * present time also means the versions that the optimisation itself leaves.
+ */
+export function ageOf(cleanupOlderThan: Date): number {
+  const time = typeof cleanupOlderThan?.getTime === "function" ? cleanupOlderThan.getTime() : Number.NaN;
+  if (Number.isNaN(time)) throw failure("Invalid input, cleanupOlderThan must be a valid Date");
+  return Math.max(0, Date.now() - time);
+}
+
 /** Returns the result of an optimisation. */
 export function optimizeStatsOf(
   compaction: OptimizeTableResponse | StartedJob,

@@ -87,7 +87,7 @@ export class TableState implements TableReader {
     return this.#isOpen;
   }
 
-  /** Closes the handle. Later calls fail. */
+  /** Closes the handle. Queries that came from it still run. */
   close(): void {
     if (this.#isOpen) this.database.leave();
     this.#isOpen = false;
@@ -100,7 +100,6 @@ export class TableState implements TableReader {
 
   /** Returns the version that the handle shows, after a look for a newer one if it is due. */
   async version(): Promise<number> {
-    this.requireOpen();
     await this.#refreshIfDue();
     return this.#position.version;
   }
@@ -108,7 +107,6 @@ export class TableState implements TableReader {
   async read<Answer>(
     call: (namespace: NamespaceCalls, shown: ShownVersion) => Promise<Answer>,
   ): Promise<Answer> {
-    this.requireOpen();
     // A server itself reads the latest version.
     if (this.database.server !== undefined && !this.#position.isHeld) {
       return this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
@@ -120,12 +118,11 @@ export class TableState implements TableReader {
 
   /**
    * Changes the latest version of the table. The handle then shows the version that the change created.
-   * @throws Error if the handle is closed, or held at a version
+   * @throws Error if the handle is held at a version
    */
   async change<Answer>(
     call: (namespace: NamespaceCalls, table: ChangedTable) => Promise<Answer>,
   ): Promise<Answer> {
-    this.requireOpen();
     const start = this.#position;
     if (start.isHeld) throw failure(PINNED);
     const answer = await this.call((namespace) => call(namespace, this.#pathOf(start.branch)));
@@ -146,7 +143,6 @@ export class TableState implements TableReader {
   async ask<Answer>(
     call: (namespace: NamespaceCalls, table: ChangedTable) => Promise<Answer>,
   ): Promise<Answer> {
-    this.requireOpen();
     return this.call((namespace) => call(namespace, this.#pathOf(this.branch)));
   }
 
@@ -160,7 +156,6 @@ export class TableState implements TableReader {
   }
 
   async schema(): Promise<Schema> {
-    this.requireOpen();
     await this.#refreshIfDue();
     const { version, branch } = this.#position;
     const key = `${version} ${branch ?? ""}`;
@@ -177,7 +172,6 @@ export class TableState implements TableReader {
   }
 
   async snapshot(): Promise<TableState> {
-    this.requireOpen();
     await this.#refreshIfDue();
     const { version, branch } = this.#position;
     return new TableState(this.database, {
@@ -203,7 +197,6 @@ export class TableState implements TableReader {
 
   /** Shows the latest version, and lets changes move the handle again. */
   async checkoutLatest(): Promise<void> {
-    this.requireOpen();
     await this.#lookForLatest();
     // A table that was dropped and created again may have other columns in a version of the same number.
     this.#schema = null;
@@ -211,7 +204,6 @@ export class TableState implements TableReader {
 
   /** Makes the version that the handle is held at the latest one, and shows that. */
   async restore(): Promise<void> {
-    this.requireOpen();
     const { branch, version: held, isHeld } = this.#position;
     if (!isHeld) throw failure("Invalid input, you must run checkout before running restore");
     const { version } = await this.call((namespace) =>

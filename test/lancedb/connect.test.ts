@@ -3,8 +3,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { DirectoryNamespace } from "tiltyard";
 import { afterEach, expect, it, vi } from "vitest";
 import { connect, connectNamespace } from "../../src/lancedb/connect.js";
+import { startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -81,6 +83,43 @@ it("a clone shares the rows of a version, and changes on its own", async () => {
   await expect(connection.cloneTable("far", "/elsewhere/t.lance")).rejects.toThrow(
     "cloneTable takes tables of the root of the same database",
   );
+});
+
+it("a clone of a server's table is found by the address that the server tells", async () => {
+  const root = await makeTempDir();
+  await using namespace = new DirectoryNamespace({ root, durability: "none" });
+  await using server = await startRestServer(namespace, { auth: { apiKeys: ["k"] } });
+  const connection = await connectNamespace("rest", { uri: server.url, headers: { "x-api-key": "k" } });
+  await connection.createTable("source", [{ id: 1 }]);
+  const clone = await connection.cloneTable("clone", `${root}/source.lance`);
+  expect(await clone.countRows()).toBe(1);
+  for (const elsewhere of ["/elsewhere/source.lance", `${root}/none.lance`, "source", ""]) {
+    await expect(connection.cloneTable("none", elsewhere)).rejects.toThrow(
+      "cloneTable takes tables of the root",
+    );
+  }
+});
+
+it("a clone of a table in memory takes any address of its name", async () => {
+  const connection = await connect("memory://");
+  await connection.createTable("source", [{ id: 1 }]);
+  expect(await (await connection.cloneTable("clone", "memory://source.lance")).countRows()).toBe(1);
+  await expect(connection.cloneTable("none", "/source.lance")).rejects.toThrow("cloneTable takes tables");
+});
+
+it("an optimisation removes all old versions as of the present, and refuses what is not a time", async () => {
+  const table = await (await connect(await makeTempDir())).createTable("t", [{ id: 1 }]);
+  await table.add([{ id: 2 }]);
+  await expect(table.optimize({ cleanupOlderThan: new Date(Number.NaN) })).rejects.toThrow(
+    "must be a valid Date",
+  );
+  await expect(table.optimize({ cleanupOlderThan: 5 as never })).rejects.toThrow("must be a valid Date");
+  expect(await table.version()).toBe(2);
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  expect((await table.optimize({ cleanupOlderThan: hourAgo })).prune.oldVersionsRemoved).toBe(0);
+  await table.add([{ id: 3 }]);
+  await table.optimize({ cleanupOlderThan: new Date() });
+  expect((await table.listVersions()).length).toBe(1);
 });
 
 it("printing and JSON of a table show no storage options", async () => {

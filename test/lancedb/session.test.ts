@@ -19,6 +19,17 @@ it("a session counts the caches of all its connections", async () => {
   expect(Session.default().sizeBytes()).toBe(0n);
 });
 
+it("the sizes of a session bound the caches of its connections", async () => {
+  const session = new Session(0n, 0n);
+  const table = await (await connect(await makeTempDir(), { session })).createTable("t", [{ id: 1 }]);
+  await table.createIndex("id");
+  for (let time = 0; time < 3; time++) expect((await table.query().where("id = 1").toArray()).length).toBe(1);
+  // The catalog alone stays.
+  expect(session.sizeBytes()).toBeLessThan(1024n);
+  expect(() => new Session(-1n)).toThrow("indexCacheSizeBytes must be at least 0");
+  expect(() => new Session(null, "1" as never)).toThrow("metadataCacheSizeBytes must be at least 0");
+});
+
 it("a session may come as the third argument", async () => {
   const session = Session.default();
   const db = await connect(await makeTempDir(), {}, session);

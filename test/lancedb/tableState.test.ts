@@ -13,7 +13,7 @@ function handleBefore(latest: number) {
     describeTable: () => promise.then(() => ({ version: latest })),
     tableExists: async () => {},
   } as unknown as NamespaceCalls;
-  const database = new Database({ namespace, uri: "/db", kind: "ListingDatabase" });
+  const database = new Database({ open: () => namespace, uri: "/db", kind: "ListingDatabase" });
   return { answer, table: new TableState(database, { id: ["t"], version: 1, uri: "/db/t.lance" }) };
 }
 

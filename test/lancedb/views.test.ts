@@ -153,7 +153,9 @@ describe("a view of the drop-in", () => {
       listTables: async () => ({ tables: ["gone"] }),
       describeTable: async () => Promise.reject(new TableNotFoundError("there is no table gone")),
     } as unknown as NamespaceCalls;
-    expect(await viewNames(new Database({ namespace, uri: "/db", kind: "ListingDatabase" }))).toEqual([]);
+    const database = new Database({ open: () => namespace, uri: "/db", kind: "ListingDatabase" });
+    database.enter();
+    expect(await viewNames(database)).toEqual([]);
   });
 
   it("is refreshed by LanceDB, and refreshes LanceDB's", async () => {
