@@ -122,8 +122,8 @@ export interface OAuthConfig {
 }
 
 /**
- * Bounds and statistics of the caches of connections. Each connection has caches of its own, so the sizes hold
- * for each of them.
+ * Bounds and statistics of the caches of connections. Each connection has caches of its own, and the sizes
+ * hold for each of them.
  */
 export class Session {
   /** Maximum size of the cache of indexes, in bytes. */

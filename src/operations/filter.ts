@@ -16,7 +16,7 @@ import type { OpenVersion } from "../table/versions/tableAt.js";
 /**
  * Plans a filter of a request.
  * @param label request member that holds the filter
- * @param useIndexes true: uses indexes; false: scans; `only`: leaves out rows that no index covers; undefined:
+ * @param useIndexes true: uses indexes; false: scans; `only`: leaves out rows that no index covers. Default:
  *   the faster way
  * @throws errors of {@link planFilter}
  */
