@@ -9,6 +9,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defineConfig } from "rolldown";
+import { inspectorPage } from "./.config/inspectorPage.mjs";
 import {
   chunkNames,
   common,
@@ -31,7 +32,7 @@ import {
 
 const licencesOfPackage = licences(DIST);
 
-const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", ...LANCEDB];
+const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", "inspector", ...LANCEDB];
 
 await removeOld(DIST);
 
@@ -50,7 +51,7 @@ const bundle = (names, further, parts, isMapped) => ({
   ...common,
   input: entriesOf(names),
   external: isOutside,
-  plugins: [...plugins, ...further],
+  plugins: [inspectorPage, ...plugins, ...further],
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
 
@@ -94,7 +95,11 @@ const command = {
 };
 
 /** A program that does not use the drop-in may leave its files out. */
-const ofPackage = [licencesOfPackage, types(ENTRIES, true), chunkNames(({ name }) => name !== DROP_IN)];
+const ofPackage = [
+  licencesOfPackage,
+  types(ENTRIES, true),
+  chunkNames(({ name }) => name !== DROP_IN && name !== "pageFiles"),
+];
 
 /**
  * The script of the threads is a bundle by itself: it needs little of the others, and starts sooner. It is one for both forms

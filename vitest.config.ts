@@ -111,6 +111,10 @@ export const settings = defineConfig({
       { find: /^tiltyard\/client$/, replacement: fileURLToPath(new URL("./src/client.ts", import.meta.url)) },
       { find: /^tiltyard\/disks$/, replacement: fileURLToPath(new URL("./src/disks.ts", import.meta.url)) },
       {
+        find: /^tiltyard\/inspector$/,
+        replacement: fileURLToPath(new URL("./src/inspector.ts", import.meta.url)),
+      },
+      {
         find: /^tiltyard\/(lancedb(?:\/embedding)?)$/,
         replacement: `${fileURLToPath(new URL("./src", import.meta.url))}/$1/index.ts`,
       },

@@ -98,15 +98,17 @@ export const SOONER = { compress, mangle, codegen: false };
 /** CommonJS has no maps: names, too, stay what people can read. */
 export const SHORTER = { compress, mangle: false, codegen: false };
 
+/** Modules that the package includes by other ways than these bundles. */
+export const includedElsewhere = new Set();
+
 /** Writes the licences of the packages that bundles include to a file of a directory. Bundles may share the plugin. */
 export const licences = (directoryOfTexts, packages = new Set()) => ({
   name: "licences",
   async writeBundle(_, bundle) {
-    for (const { modules = {} } of Object.values(bundle)) {
-      for (const id of Object.keys(modules)) {
-        const found = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(id);
-        if (found !== null) packages.add(found[1].replace(/^\0/, ""));
-      }
+    const ids = Object.values(bundle).flatMap(({ modules = {} }) => Object.keys(modules));
+    for (const id of [...ids, ...includedElsewhere]) {
+      const found = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(id);
+      if (found !== null) packages.add(found[1].replace(/^\0/, ""));
     }
     const texts = [];
     for (const directory of [...packages].sort()) {

@@ -71,6 +71,7 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   client: ["errors", "typedErrors", "async", "memory", "ident", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "bytes", "arrow", "operations", "handle", "TableHandle", "DirectoryNamespace", "rest"],
   disks: ["platform", "errors", "async", "bytes", "io", "optionMembers"],
+  inspector: ["errors", "async", "ident", "namespace", "optionMembers", "DirectoryNamespace", "rest"],
   tokenizeText: ["errors", "async", "namespace", "requestMembers", "operations"],
   index: [
     "tokenizeText",
@@ -98,6 +99,7 @@ const ENTRY_POINTS = [
   "files.ts",
   "client.ts",
   "disks.ts",
+  "inspector.ts",
   "tiltyardWorker.ts",
   "cli/tiltyard.ts",
   // LanceDB's package has a file for each of these, and its test suite imports them one by one.
@@ -128,6 +130,9 @@ const SHARED_BY_OPERATIONS = [
   "operations/operation.ts",
   "operations/request.ts",
 ];
+
+/** The inspector's page: a program for browsers, which vite builds and its own tsconfig.json checks. */
+const PAGE = "inspector/page/";
 
 /** Exports that no file uses yet. */
 const UNUSED_EXPORTS: readonly string[] = [];
@@ -165,16 +170,16 @@ interface Import {
 function readSources(): Map<string, SourceFile> {
   const paths = readdirSync(SOURCE_ROOT, { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))
-    .filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"));
+    .filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts") && !path.startsWith(PAGE));
   return new Map(paths.map((path) => [path, readSource(path)]));
 }
 
-/** Files of tests and benches, by their paths as seen from src/. */
-const readUsers = (): SourceFile[] =>
-  ["../test", "../bench"].flatMap((folder) =>
+/** Files of tests and benches, or of the inspector's page, by their paths as seen from src/. */
+const readUsers = (folders: readonly string[]): SourceFile[] =>
+  folders.flatMap((folder) =>
     readdirSync(join(SOURCE_ROOT, folder), { recursive: true, encoding: "utf8" })
       .map((path) => posix.join(folder, path.replaceAll("\\", "/")))
-      .filter((path) => path.endsWith(".ts") && !path.includes("node_modules"))
+      .filter((path) => /\.tsx?$/.test(path) && !path.includes("node_modules"))
       .map(readSource),
   );
 
@@ -525,9 +530,11 @@ describe("architecture", () => {
       else used.set(target, new Set([...(used.get(target) ?? []), ...names]));
     };
     const usedBySource = new Map<string, Set<string>>();
-    for (const entry of files.flatMap(({ imports }) => imports)) note(usedBySource, entry);
+    const users = [...files, ...readUsers([`../src/${PAGE}`])];
+    for (const entry of users.flatMap(({ imports }) => imports)) note(usedBySource, entry);
     const usedByTests = new Map<string, Set<string>>();
-    for (const entry of readUsers().flatMap(({ imports }) => imports)) note(usedByTests, entry);
+    for (const entry of readUsers(["../test", "../bench"]).flatMap(({ imports }) => imports))
+      note(usedByTests, entry);
     const unused = files
       .filter(({ path }) => !REPLACEMENTS.includes(path) && !ENTRY_POINTS.includes(path) && !wholly.has(path))
       .flatMap(({ path, exports }) =>

@@ -54,6 +54,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "files/": "files/csv files/jsonLines files/parquet files/roundTrip",
   "format/": "file/reference table/versions/manifest interop/otherIndexes",
   "handle/": "handle",
+  "inspector/": "inspector/handler",
   "indexes/": "indexes/reference indexes/merge",
   "indexes/scalar/":
     "interop/indexes/btree interop/indexes/bloomFilter interop/indexes/labelList interop/indexes/ngram",

@@ -10,6 +10,7 @@ import * as index from "tiltyard";
 import * as client from "tiltyard/client";
 import * as disks from "tiltyard/disks";
 import * as files from "tiltyard/files";
+import * as inspector from "tiltyard/inspector";
 import * as lancedb from "tiltyard/lancedb";
 import * as embedding from "tiltyard/lancedb/embedding";
 import * as openai from "tiltyard/lancedb/embedding/openai";
@@ -55,6 +56,7 @@ describe("the package", () => {
     ["tiltyard/files", files],
     ["tiltyard/client", client],
     ["tiltyard/disks", disks],
+    ["tiltyard/inspector", inspector],
     ["tiltyard/lancedb", lancedb],
     ["tiltyard/lancedb/embedding", embedding],
     ["tiltyard/lancedb/embedding/openai", openai],
@@ -109,7 +111,9 @@ describe("the package", () => {
     expect(imported).toBeLessThan(MAX_IMPORTED);
     // Packages for files are bundled into the entry point for files.
     expect([...seen.keys()]).not.toContain("files.js");
-    expect([...seen.keys()].filter((name) => /dropIn|client|disks|lancedb/.test(name))).toEqual([]);
+    expect(
+      [...seen.keys()].filter((name) => /dropIn|client|disks|inspector|pageFiles|lancedb/.test(name)),
+    ).toEqual([]);
     expect(await runText("loaded.mjs", LOADED_FILES)).toEqual([]);
   });
 

@@ -1,0 +1,265 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { TableAnswer } from "../calls/answers.ts";
+import { type CallError, call, type TableChoice } from "./calls.ts";
+import { formatBytes, formatCount } from "./format.ts";
+import icon from "./icon.svg";
+import { Empty, Failure, Result } from "./parts.tsx";
+import { type Route, useCall, useKept, useRoute, VIEWS, type View } from "./state.ts";
+import { TableTree } from "./TableTree.tsx";
+import { RowsView } from "./views/RowsView.tsx";
+import { SchemaView } from "./views/SchemaView.tsx";
+
+const TITLES: Readonly<Record<View, string>> = {
+  rows: "Rows",
+  schema: "Schema",
+  search: "Search",
+  map: "Map",
+  versions: "Versions",
+  storage: "Storage",
+  indexes: "Indexes",
+  jobs: "Jobs",
+};
+
+/** What every view of a table gets. */
+export interface ViewProps {
+  readonly choice: TableChoice & { readonly version: number };
+  readonly table: TableAnswer;
+  readonly route: Route;
+  readonly isWritable: boolean;
+  go(route: Route): void;
+  reload(): void;
+}
+
+const PARTS: Readonly<Partial<Record<View, (props: ViewProps) => preact.JSX.Element>>> = {
+  rows: RowsView,
+  schema: SchemaView,
+};
+const SHOWN = VIEWS.filter((view) => view in PARTS);
+
+export function App() {
+  const [route, go] = useRoute();
+  const [theme, setTheme] = useKept<"auto" | "light" | "dark">("theme", "auto");
+  const [isTreeOpen, setTreeOpen] = useState(false);
+  const about = useCall((signal) => call("about", {}, signal), []);
+  const title = about.value?.title ?? "Tiltyard";
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  useEffect(() => {
+    document.title = route.id === null ? title : `${route.id.join(" / ")} · ${title}`;
+  }, [title, route.id]);
+  const choose = (id: readonly string[]) => {
+    setTreeOpen(false);
+    go({ id, view: route.id === null ? "rows" : route.view });
+  };
+  const refused = about.error as CallError | null;
+  return (
+    <div class="app">
+      <a
+        class="skip"
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("content")?.focus();
+        }}
+      >
+        Skip to content
+      </a>
+      <nav class={isTreeOpen ? "sidebar open" : "sidebar"} aria-label="Tables">
+        <div class="brand">
+          <img src={icon} alt="" width="22" height="22" />
+          <strong dir="auto" title={title}>
+            {title}
+          </strong>
+          <ThemeButton theme={theme} setTheme={setTheme} />
+        </div>
+        {refused === null && <TableTree chosen={route.id} choose={choose} />}
+      </nav>
+      {isTreeOpen && (
+        <button
+          type="button"
+          class="scrim"
+          aria-label="Close the list of tables"
+          onClick={() => setTreeOpen(false)}
+        />
+      )}
+      <main id="content" tabIndex={-1}>
+        <button
+          type="button"
+          class="menu"
+          aria-expanded={isTreeOpen}
+          onClick={() => setTreeOpen(!isTreeOpen)}
+        >
+          ☰ Tables
+        </button>
+        {refused !== null ? (
+          <Failure error={refused} retry={about.reload} />
+        ) : route.id === null ? (
+          <Empty title="Choose a table">
+            <p>The list on the left has every table below this root. Type to search it.</p>
+          </Empty>
+        ) : (
+          <TablePage
+            key={route.id.join("$")}
+            route={{ ...route, id: route.id }}
+            go={go}
+            isWritable={about.value?.isWritable ?? false}
+          />
+        )}
+      </main>
+    </div>
+  );
+}
+
+const NEXT_THEME = { auto: "dark", dark: "light", light: "auto" } as const;
+const THEME_MARK = { auto: "◐", dark: "☾", light: "☀" } as const;
+
+function ThemeButton({
+  theme,
+  setTheme,
+}: {
+  readonly theme: keyof typeof NEXT_THEME;
+  setTheme(theme: keyof typeof NEXT_THEME): void;
+}) {
+  const label = `Colours: ${theme === "auto" ? "those of the system" : theme}`;
+  return (
+    <button
+      type="button"
+      class="icon"
+      aria-label={label}
+      title={label}
+      onClick={() => setTheme(NEXT_THEME[theme])}
+    >
+      {THEME_MARK[theme]}
+    </button>
+  );
+}
+
+interface TablePageProps {
+  readonly route: Route & { readonly id: readonly string[] };
+  readonly isWritable: boolean;
+  go(route: Route): void;
+}
+
+function TablePage({ route, go, isWritable }: TablePageProps) {
+  const { id, branch, version } = route;
+  const asked = { id, ...(branch !== undefined && { branch }), ...(version !== undefined && { version }) };
+  const loaded = useCall((signal) => call("table", asked, signal), [asked]);
+  const name = id.at(-1) ?? "";
+  return (
+    <>
+      <header class="table-header">
+        <div class="title">
+          {id.length > 1 && (
+            <span class="quiet" dir="auto">
+              {id.slice(0, -1).join(" / ")} /
+            </span>
+          )}
+          <h1 dir="auto" title={name}>
+            {name}
+          </h1>
+          <VersionChip route={route} table={loaded.value} go={go} />
+        </div>
+        {loaded.value && <Facts table={loaded.value} />}
+        <Tabs route={route} go={go} />
+      </header>
+      <Result of={loaded}>
+        {(table) => <TableView {...{ table, route, go, isWritable, asked }} reload={loaded.reload} />}
+      </Result>
+    </>
+  );
+}
+
+function TableView({
+  table,
+  route,
+  asked,
+  ...rest
+}: Omit<ViewProps, "choice"> & { readonly asked: TableChoice }) {
+  const { version } = table.description;
+  const choice = useMemo(() => ({ ...asked, version: version ?? 0 }), [JSON.stringify(asked), version]);
+  if (version === undefined) {
+    return (
+      <Empty title="This table has no rows yet">
+        <p>Its name is reserved, and the first insert creates its first version.</p>
+      </Empty>
+    );
+  }
+  const Part = PARTS[route.view] ?? RowsView;
+  return (
+    <section class="view" role="tabpanel" id="view" aria-labelledby={`tab-${route.view}`}>
+      <Part {...{ ...rest, table, route, choice }} />
+    </section>
+  );
+}
+
+function VersionChip({
+  route,
+  table,
+  go,
+}: {
+  readonly route: Route;
+  readonly table: TableAnswer | null;
+  go(route: Route): void;
+}) {
+  const version = route.version ?? table?.description.version;
+  if (version === undefined) return null;
+  const { version: _, ...latest } = route;
+  return (
+    <span class={route.version === undefined ? "chip" : "chip past"}>
+      {route.branch !== undefined && <span dir="auto">{route.branch} · </span>}
+      version {formatCount(version)}
+      {route.version === undefined ? (
+        " (latest)"
+      ) : (
+        <button type="button" class="link" onClick={() => go(latest)}>
+          back to the latest
+        </button>
+      )}
+    </span>
+  );
+}
+
+const Facts = ({ table: { stats, indexes, description } }: { readonly table: TableAnswer }) => (
+  <p class="facts">
+    <span>{formatCount(stats.numRows)} rows</span>
+    <span>{formatCount(description.schema?.fields.length ?? 0)} columns</span>
+    <span>{formatBytes(stats.totalBytes)}</span>
+    <span>
+      {formatCount(stats.fragmentStats.numFragments)} fragment
+      {stats.fragmentStats.numFragments === 1 ? "" : "s"}
+    </span>
+    <span>
+      {formatCount(indexes.length)} index{indexes.length === 1 ? "" : "es"}
+    </span>
+  </p>
+);
+
+function Tabs({ route, go }: { readonly route: Route; go(route: Route): void }) {
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
+    event.preventDefault();
+    const index = (SHOWN.indexOf(route.view) + step + SHOWN.length) % SHOWN.length;
+    go({ ...route, view: SHOWN[index] });
+    document.getElementById(`tab-${SHOWN[index]}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Views of the table" onKeyDown={move}>
+      {SHOWN.map((view) => (
+        <button
+          type="button"
+          role="tab"
+          key={view}
+          id={`tab-${view}`}
+          aria-selected={view === route.view}
+          aria-controls="view"
+          tabIndex={view === route.view ? 0 : -1}
+          onClick={() => go({ ...route, view })}
+        >
+          {TITLES[view]}
+        </button>
+      ))}
+    </div>
+  );
+}

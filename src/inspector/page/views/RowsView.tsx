@@ -1,0 +1,127 @@
+import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import type { ViewProps } from "../App.tsx";
+import { formatCount } from "../format.ts";
+import { FilterBox } from "../grid/FilterBox.tsx";
+import { Grid, type SortOrder } from "../grid/Grid.tsx";
+import { ProfilePanel } from "../grid/ProfilePanel.tsx";
+import { RowPanel } from "../grid/RowPanel.tsx";
+import { type GridQuery, RowSource } from "../grid/RowSource.ts";
+import { Busy, Empty, Failure } from "../parts.tsx";
+
+type Panel =
+  | { readonly kind: "column"; readonly column: string }
+  | { readonly kind: "row"; readonly row: number; readonly column: string }
+  | null;
+
+/** Rows of a version in a grid, with a filter and an order. */
+export function RowsView({ choice, table, route, go }: ViewProps) {
+  const fields = table.description.schema?.fields ?? [];
+  const [filter, setFilter] = useState("");
+  const [order, setOrder] = useState<SortOrder | null>(null);
+  const [panel, setPanel] = useState<Panel>(null);
+  const query: GridQuery = useMemo(
+    () => ({
+      choice,
+      columns: fields.map(({ name }) => name),
+      filter,
+      orderBy: order,
+      totalRows: table.stats.numRows,
+    }),
+    [choice, fields, filter, order, table],
+  );
+  const { source, turn } = useSource(query);
+  if (fields.length === 0) return <Empty title="This table has no columns" />;
+  const rowCount = source?.rowCount ?? null;
+  return (
+    <div class="with-drawer">
+      <div class="column">
+        <FilterBox
+          choice={choice}
+          fields={fields}
+          filter={filter}
+          apply={setFilter}
+          error={filter === "" ? null : (source?.error ?? null)}
+        />
+        <div class="toolbar">
+          <output aria-live="polite">
+            {source?.error
+              ? ""
+              : source?.matchCount == null
+                ? "counting…"
+                : `${formatCount(source.matchCount)} row${source.matchCount === 1 ? "" : "s"}`}
+            {filter !== "" && source?.matchCount != null && ` of ${formatCount(table.stats.numRows)}`}
+          </output>
+          {order !== null && (
+            <span class="chip">
+              sorted by <bdi>{order.column}</bdi> {order.ascending ? "▲" : "▼"}
+              <button type="button" class="link" onClick={() => setOrder(null)}>
+                clear
+              </button>
+            </span>
+          )}
+          {rowCount !== null && source?.matchCount != null && rowCount < source.matchCount && (
+            <span class="quiet">the first {formatCount(rowCount)} can be scrolled to</span>
+          )}
+        </div>
+        {source === null || (rowCount === null && source.error === null) ? (
+          <Busy label="Finding rows" />
+        ) : source.error !== null ? (
+          filter === "" && <Failure error={source.error} />
+        ) : rowCount === 0 ? (
+          <Empty title={filter === "" ? "This version has no rows" : "No row passes the filter"}>
+            {filter !== "" && (
+              <button type="button" onClick={() => setFilter("")}>
+                Remove the filter
+              </button>
+            )}
+          </Empty>
+        ) : (
+          <Grid
+            source={source}
+            turn={turn}
+            fields={fields}
+            choice={choice}
+            order={order}
+            rowCount={rowCount ?? 0}
+            sort={setOrder}
+            describe={(column) => setPanel({ kind: "column", column })}
+            open={(row, column) => setPanel({ kind: "row", row, column: fields[column].name })}
+          />
+        )}
+      </div>
+      {panel?.kind === "column" && source?.error == null && (
+        <ProfilePanel
+          choice={choice}
+          fields={fields}
+          column={panel.column}
+          filter={filter}
+          narrow={setFilter}
+          close={() => setPanel(null)}
+        />
+      )}
+      {panel?.kind === "row" && source !== null && (
+        <RowPanel
+          choice={choice}
+          fields={fields}
+          rowId={source.rowId(panel.row)}
+          title={`Row ${formatCount(panel.row)}`}
+          focus={panel.column}
+          close={() => setPanel(null)}
+          findLike={(like) => go({ ...route, view: "search", like })}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Makes a source for a query, and shows it again whenever it has read something. */
+function useSource(query: GridQuery): { readonly source: RowSource | null; readonly turn: number } {
+  const [turn, redraw] = useReducer((count: number, _: null) => count + 1, 0);
+  const current = useRef<{ readonly query: GridQuery; readonly source: RowSource } | null>(null);
+  if (current.current?.query !== query) {
+    current.current?.source.close();
+    current.current = { query, source: new RowSource(query, () => redraw(null)) };
+  }
+  useEffect(() => () => current.current?.source.close(), []);
+  return { source: current.current.source, turn };
+}
