@@ -12,6 +12,7 @@ import { ConcurrentModificationError, TableAlreadyExistsError, UnsupportedError 
 import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/disk/errno.js";
 import type { LockLease } from "../io/disk/locks.js";
+import { MissingVerbError } from "../io/disk/missingVerb.js";
 import { branchesDirectory } from "../table/versions/paths.js";
 import { tableAt } from "../table/versions/tableAt.js";
 import { withTableLock } from "../table/versions/tableLock.js";
@@ -43,7 +44,7 @@ import { rowOf, tableNotFound } from "./tableRows.js";
  * @throws InvalidInputError for an illegal name, or one that folds together with another's
  * @throws NamespaceNotFoundError if the new parent does not exist, TableAlreadyExistsError if the id exists
  * @throws UnsupportedError if the directory must move but branches refer to it, or the file system cannot
- *   move it
+ *   move it; MissingVerbError if the disk cannot rename
  */
 export async function relocateTable(
   environment: CatalogEnvironment,
@@ -57,6 +58,7 @@ export async function relocateTable(
     await changeId(environment, entry, newId, signal);
     return { id: newId, location: entry.location, directory: entry.directory };
   }
+  if (environment.disk.hasRename === false) throw new MissingVerbError("rename", entry.directory);
   const isTable = await guardTable(environment.disk, entry);
   await refuseBranches(environment, entry);
   // If only case changes, a disk that ignores case finds the table itself there.

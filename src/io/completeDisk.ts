@@ -22,10 +22,8 @@ import type {
 } from "./disk/disk.js";
 import type { DiskLocks } from "./disk/locks.js";
 import { type DiskVerb, MissingVerbError, ReadOnlyDiskError } from "./disk/missingVerb.js";
+import { FAR_FUTURE_NS } from "./disk/timeless.js";
 import { leaseLocks } from "./lock/leaseLocks.js";
-
-/** Time that is later than any change, for directories without times. */
-const FAR_FUTURE_NS = 2n ** 62n;
 
 /** Number of directory stats so far; it makes their identities unique. */
 let lookCount = 0;

@@ -419,7 +419,7 @@ async function claimByLink(
       // The link's failure tells more than the stat's.
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
-    if (source !== null && final !== null && source.inode === final.inode) return true;
+    if (source !== null && final !== null && source.inode !== "" && source.inode === final.inode) return true;
     if (taken) return false;
     throw error;
   }

@@ -22,9 +22,10 @@
 import { encodeSealedJson } from "../bytes/sealedJson.js";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import { UUID_FORM } from "../ident.js";
-import type { Disk } from "../io/disk/disk.js";
+import type { Disk, FileStat } from "../io/disk/disk.js";
 import { codeOf, isMissing, isUnwritable } from "../io/disk/errno.js";
 import type { LockLease } from "../io/disk/locks.js";
+import { isTimeless } from "../io/disk/timeless.js";
 import { type LockOptions, stateOfLock } from "../io/lock/lock.js";
 import { sha256 } from "../io/names/sha256.js";
 import { temporaryName } from "../io/names/temporaryNames.js";
@@ -202,11 +203,23 @@ export const readCheckpoint = reader(CHECKPOINT_NAME, MAX_CHECKPOINT_BYTES, deco
 export const isCancelRequested = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(join(directory, CANCEL_NAME))) !== null;
 
+/** Returns the stat of the youngest file that tells the age of a job; null if there is none. */
+export async function statOfJob(disk: Disk, root: string, jobId: string): Promise<FileStat | null> {
+  const directory = jobDirectory(root, jobId);
+  const stat = await disk.stat(directory);
+  if (stat === null || !isTimeless(stat)) return stat;
+  return (await disk.stat(join(directory, PROGRESS_NAME))) ?? disk.stat(join(directory, RECORD_NAME));
+}
+
 // ------------------------------------------------------------------------------------------------- writing
 
-/** Makes the unnamed directory of a new job. */
-export async function makeUnnamed(disk: Disk, root: string): Promise<string> {
-  const directory = join(jobsDirectory(root), temporaryName());
+/**
+ * Makes the unnamed directory of a new job. On a disk without renames, the directory has its name from the
+ * beginning, and the record makes it a job.
+ */
+export async function makeUnnamed(disk: Disk, root: string, jobId: string): Promise<string> {
+  const name = disk.hasRename === false ? jobId : temporaryName();
+  const directory = join(jobsDirectory(root), name);
   await disk.makeDirectory(directory, root);
   return directory;
 }
@@ -233,13 +246,20 @@ export async function publishJob(
   }
   await disk.syncDirectory(unnamed);
   const directory = jobDirectory(root, jobId);
-  await disk.rename(unnamed, directory);
+  if (disk.hasRename !== false) await disk.rename(unnamed, directory);
   await disk.syncDirectory(jobsDirectory(root));
   return directory;
 }
 
-/** Takes the name from a job's directory; the caller holds both locks and removes it. */
+/**
+ * Takes the name from a job's directory, or its record from it; the caller holds both locks and removes the
+ * directory.
+ */
 export async function hideJob(disk: Disk, root: string, jobId: string): Promise<string> {
+  if (disk.hasRename === false) {
+    await disk.remove(join(jobDirectory(root, jobId), RECORD_NAME));
+    return jobDirectory(root, jobId);
+  }
   const hidden = join(jobsDirectory(root), temporaryName());
   await disk.rename(jobDirectory(root, jobId), hidden);
   return hidden;

@@ -306,7 +306,7 @@ export class Jobs {
     const { disk, root } = this.#environment;
     if (this.#isClosed) throw closedError();
     const jobId = newJobId(record);
-    const unnamed = await makeUnnamed(disk, root);
+    const unnamed = await makeUnnamed(disk, root, jobId);
     try {
       await this.#holdLock(unnamed, async (lease) => {
         const directory = await publishJob(disk, root, unnamed, jobId, record);

@@ -19,6 +19,7 @@ import {
   jobsDirectory,
   listJobIds,
   readJobIfSound,
+  statOfJob,
 } from "./jobFiles.js";
 
 /** Maximum number of records of ended jobs, and their maximum age. */
@@ -59,7 +60,7 @@ export async function removeOf(environment: JobsEnvironment, location: string): 
 
 /** Returns the milliseconds since a job's directory was changed. */
 async function ageOf({ disk, root }: JobsEnvironment, jobId: string): Promise<number> {
-  const stat = await disk.stat(jobDirectory(root, jobId));
+  const stat = await statOfJob(disk, root, jobId);
   return stat === null ? 0 : ageOfChangeMs(stat.changedNs);
 }
 

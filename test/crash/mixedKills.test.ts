@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { Drawing } from "../support/drawing.js";
 import { RUN_SEED, runsOf } from "../support/effort.js";
 import type { EngineOutcome } from "../support/engineWorker.js";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import type * as LockModule from "../../src/io/lock/lock.js";
 import { someOf } from "../support/effort.js";
 import {

@@ -5,7 +5,7 @@ import { mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { describe, expect, it } from "vitest";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { temporaryName } from "../../src/io/names/temporaryNames.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 

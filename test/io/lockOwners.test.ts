@@ -10,7 +10,7 @@ import { Worker } from "node:worker_threads";
 import fs from "fs-extra";
 import { afterEach, describe, expect, vi } from "vitest";
 import { ServiceUnavailableError } from "../../src/errors.js";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { withLock } from "../../src/io/lock/lock.js";
 import { newOwnerName } from "../../src/io/lock/lockOwner.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";

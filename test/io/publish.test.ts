@@ -6,9 +6,8 @@ import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import type { LockLease } from "../../src/io/disk/locks.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { releaseKeptLocks } from "../../src/io/lock/keptLocks.js";
-import { UNSHARED_LEASE } from "../../src/io/lock/lease.js";
+import { LOCK_NAME, UNSHARED_LEASE } from "../../src/io/lock/lease.js";
 import { withLock } from "../../src/io/lock/lock.js";
 import { temporaryName } from "../../src/io/names/temporaryNames.js";
 import {

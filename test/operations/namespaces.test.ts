@@ -12,6 +12,8 @@ import { makeTempDir } from "../support/tempDir.js";
 
 /** True if the test runs over HTTP, where the engine may already work when it requests rows. */
 const overHttp = "overHttp" in DirectoryNamespace;
+/** The disk cannot rename directories, shows no empty ones, and no file before it is complete. */
+const onStore = "onStore" in DirectoryNamespace;
 
 let root: string;
 let ns: DirectoryNamespace;
@@ -371,7 +373,7 @@ describe("tables of a child namespace", () => {
       expect(await read(["a", "kept"])).toEqual([2]);
     });
 
-    it("a creation that goes on after its cleanup fails", async () => {
+    it.skipIf(onStore)("a creation that goes on after its cleanup fails", async () => {
       await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
       const rows = (async function* () {
         yield* rowsOf(1).batches;
@@ -457,6 +459,10 @@ describe("renameTable", () => {
     [["r"], ["s"]],
     [["r"], ["b", "r"]],
   ])("from %j to %j and back", async (from, to) => {
+    if (onStore && Math.min(from.length, to.length) === 1) {
+      const move = { id: from, newTableName: to.at(-1) as string, newNamespaceId: to.slice(0, -1) };
+      return expectRefusal(() => ns.renameTable(move), "Unsupported");
+    }
     const rows = await read(from);
     const { properties } = await ns.describeTable({ id: from });
     const there = { newTableName: to.at(-1) as string, newNamespaceId: to.slice(0, -1) };
@@ -509,7 +515,7 @@ describe("renameTable", () => {
       await utimes(newDirectory(), then, then);
     }
 
-    it("a rename replaces a creation that died", async () => {
+    it.skipIf(onStore)("a rename replaces a creation that died", async () => {
       await age(11);
       await move();
       expect(await read(["new"])).toEqual([2]);
@@ -518,7 +524,7 @@ describe("renameTable", () => {
       expect(await readdir(join(newDirectory(), "data"))).not.toContain("rows.lance");
     });
 
-    it("a rename is refused if a creation may be running", async () => {
+    it.skipIf(onStore)("a rename is refused if a creation may be running", async () => {
       await age(8);
       await expectRefusal(move, "TableAlreadyExists");
       await age(11);
@@ -526,7 +532,7 @@ describe("renameTable", () => {
       await expectRefusal(move, "TableAlreadyExists");
     });
 
-    it("a rename is refused if the directory is not part of a table", async () => {
+    it.skipIf(onStore)("a rename is refused if the directory is not part of a table", async () => {
       await writeFile(join(newDirectory(), "notes.txt"), "mine");
       await age(3600);
       await expectRefusal(move, "TableAlreadyExists");
@@ -536,7 +542,7 @@ describe("renameTable", () => {
       await expectRefusal(move, "TableAlreadyExists");
     });
 
-    it.skipIf(overHttp)("a creation that slept during the rename fails", async () => {
+    it.skipIf(overHttp || onStore)("a creation that slept during the rename fails", async () => {
       const pauses = new EventEmitter();
       async function* slowly() {
         yield* rowsOf(5).batches;
@@ -606,7 +612,7 @@ describe("registered tables", () => {
     expect(await read(["r"])).toEqual([2]);
   });
 
-  it("registerTable accepts any directory below the root, and no other", async () => {
+  it.skipIf(onStore)("registerTable accepts any directory below the root, and no other", async () => {
     await ns.deregisterTable({ id: ["a", "t"] });
     const [directory] = (await readdir(root)).filter((name) => name.endsWith("a$t"));
     await mkdir(join(root, "some", "where"), { recursive: true });

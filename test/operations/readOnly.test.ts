@@ -8,7 +8,7 @@ import type { Table } from "apache-arrow";
 import { DirectoryNamespace, type QueryResult } from "tiltyard";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { nextMessage } from "../support/childProcess.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { rowsOf } from "../support/intRows.js";

@@ -36,6 +36,9 @@ async function pagesOf(
   }
 }
 
+/** The disk cannot rename, so it deletes no single versions. */
+const onStore = "onStore" in DirectoryNamespace;
+
 describe.each([undefined, "dev"])("on branch %s", (branch) => {
   beforeEach(async () => {
     if (branch !== undefined) await reference.createBranch(root, "t", branch);
@@ -55,7 +58,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     expect(new Map(versions.map((each) => [each.version, each.timestampMillis]))).toEqual(times);
   });
 
-  it("a token marks the start of the next page, even if its version is gone", async () => {
+  it.skipIf(onStore)("a token marks the start of the next page, even if its version is gone", async () => {
     const list = async (options: object) =>
       (await ns.listTableVersions({ id, branch, ...options })).versions.map(({ version }) => version);
     await ns.batchDeleteTableVersions({ id, branch, ranges: [{ startVersion: 2, endVersion: 4 }] });
@@ -67,7 +70,7 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     expect(await list({ pageToken: "100", descending: true, limit: 1 })).toEqual([5]);
   });
 
-  it("pages show every lasting version once during concurrent changes", async () => {
+  it.skipIf(onStore)("pages show every lasting version once during concurrent changes", async () => {
     const expectOrdered = (seen: number[], descending: boolean) => {
       const sorted = [...new Set(seen)].sort((a, b) => (descending ? b - a : a - b));
       expect(seen).toEqual(sorted);
@@ -101,27 +104,30 @@ describe.each([undefined, "dev"])("on branch %s", (branch) => {
     expect(pages.flat()).toEqual(all.filter((version) => version !== second && version !== third));
   });
 
-  it("a version that disappears between listing and reading is omitted, and later ones follow", async () => {
-    const disk = countingDisk(new NodeDisk({ durability: "none" }));
-    await using engine = new DirectoryNamespace({ root, disk });
-    const list = disk.list.bind(disk);
-    disk.list = async (path) => {
-      const entries = await list(path);
-      if (path.endsWith("_versions")) {
-        disk.list = list;
-        await ns.batchDeleteTableVersions({ id, branch, ranges: [{ startVersion: 1, endVersion: 3 }] });
-      }
-      return entries;
-    };
-    const page = await engine.listTableVersions({ id, branch, limit: 2 });
-    expect(page).toEqual({ versions: [], pageToken: "2" });
-    const rest = await engine.listTableVersions({ id, branch, limit: 3, pageToken: page.pageToken });
-    expect(rest.versions.map(({ version }) => version)).toEqual([3, 4, 5]);
-    expect(rest.pageToken).toBeUndefined();
-  });
+  it.skipIf(onStore)(
+    "a version that disappears between listing and reading is omitted, and later ones follow",
+    async () => {
+      const disk = countingDisk(new NodeDisk({ durability: "none" }));
+      await using engine = new DirectoryNamespace({ root, disk });
+      const list = disk.list.bind(disk);
+      disk.list = async (path) => {
+        const entries = await list(path);
+        if (path.endsWith("_versions")) {
+          disk.list = list;
+          await ns.batchDeleteTableVersions({ id, branch, ranges: [{ startVersion: 1, endVersion: 3 }] });
+        }
+        return entries;
+      };
+      const page = await engine.listTableVersions({ id, branch, limit: 2 });
+      expect(page).toEqual({ versions: [], pageToken: "2" });
+      const rest = await engine.listTableVersions({ id, branch, limit: 3, pageToken: page.pageToken });
+      expect(rest.versions.map(({ version }) => version)).toEqual([3, 4, 5]);
+      expect(rest.pageToken).toBeUndefined();
+    },
+  );
 });
 
-it("a page reads only its own manifests", async () => {
+it.skipIf(onStore)("a page reads only its own manifests", async () => {
   for (let version = 2; version <= 20; version++) await insert();
   const disk = countingDisk(new NodeDisk({ durability: "none" }));
   await using engine = new DirectoryNamespace({ root, disk });

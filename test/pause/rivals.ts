@@ -3,7 +3,7 @@
 import { cp, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import type { EngineStep } from "../support/engineWorker.js";
 import { reference } from "../support/reference.js";
 import type { RivalEngine } from "../support/rivalEngine.js";

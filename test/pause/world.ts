@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { makeVector, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { namespacesOf } from "../model/observed.js";
 import { isKeptLock } from "../support/lockEntries.js";
 

@@ -9,7 +9,7 @@ import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { manifestName } from "../../src/table/versions/paths.js";
 import { strideOf } from "../support/effort.js";
 import { rowsOf, valuesOf } from "../support/intRows.js";

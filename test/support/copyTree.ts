@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { cp, rm } from "node:fs/promises";
 import { promisify } from "node:util";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 
 const run = promisify(execFile);
 

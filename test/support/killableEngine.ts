@@ -5,7 +5,7 @@ import { readdir, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DirectoryNamespaceOptions } from "tiltyard";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { exitOf, nextMessage } from "./childProcess.js";
 import type { EngineOutcome, EngineStep } from "./engineWorker.js";
 

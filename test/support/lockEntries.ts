@@ -2,7 +2,7 @@
 
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { isKeptName, newOwnerName } from "../../src/io/lock/lockOwner.js";
 
 export interface OwnerParts {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { UNRESTRICTED } from "../../src/operations/access.js";
 import { createTableBranch } from "../../src/operations/branch/createTableBranch.js";
 import { deleteTableBranch } from "../../src/operations/branch/deleteTableBranch.js";

@@ -11,6 +11,8 @@ export const batchesDirectory = (root: string): string => join(root, BATCHES_DIR
 
 /** Lists the directories of batches, decided or not, in the order in which they must be examined. */
 async function listBatches(disk: Disk, root: string): Promise<string[]> {
+  // Without renames there are no batches.
+  if (disk.hasRename === false) return [];
   // Every operation calls this, and a failed listing of a missing directory would dominate many of them.
   if ((await disk.stat(batchesDirectory(root))) === null) return [];
   const entries = await disk.list(batchesDirectory(root));

@@ -24,6 +24,7 @@ import {
 } from "../../errors.js";
 import { platformError, tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
+import { MissingVerbError } from "../../io/disk/missingVerb.js";
 import { withLock } from "../../io/lock/lock.js";
 import { PublishUncertainError } from "../../io/publish.js";
 import { TableGoneError } from "../../table/versions/identity.js";
@@ -82,6 +83,8 @@ export async function commitBatch(
   plan: () => Promise<BatchPlan>,
   signal?: AbortSignal,
 ): Promise<void> {
+  // The steps of a batch, and its end, are renames.
+  if (environment.disk.hasRename === false) throw new MissingVerbError("rename", environment.root);
   const scope: BatchScope = { kind: "tables", ids, directories: tableRoots };
   const lock = { ...environment.lock, signal };
   for (let stops = 0; stops < MAX_ATTEMPTS; ) {

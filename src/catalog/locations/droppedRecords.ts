@@ -19,7 +19,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/disk/locks.js";
-import { LOCK_NAME } from "../../io/lock/heldLock.js";
+import { LOCK_NAME } from "../../io/lock/lease.js";
 import { withLock } from "../../io/lock/lock.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { fenceOff, PublishUncertainError, Removal } from "../../io/publish.js";

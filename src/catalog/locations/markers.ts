@@ -169,6 +169,7 @@ export async function unhide(
   isTable: (directory: string) => Promise<boolean>,
 ): Promise<Showing> {
   const marker = hidingMarkerPath(directory);
+  if (disk.hasRename === false) return unhideInPlace(disk, directory, isTable);
   // Of several callers that would remove the marker, only one can move it.
   const moved = join(directory, temporaryName());
   try {
@@ -191,6 +192,22 @@ export async function unhide(
     if (codeOf(error) === "ENOENT") return "gone";
     throw error;
   }
+}
+
+/** Like {@link unhide}, on a disk without renames: of several callers, one replaces the marker. */
+async function unhideInPlace(
+  disk: Disk,
+  directory: string,
+  isTable: (directory: string) => Promise<boolean>,
+): Promise<Showing> {
+  const marker = hidingMarkerPath(directory);
+  const stat = await disk.stat(marker);
+  if (stat === null || (await hasContent(disk, marker, DROPPED_CONTENT))) return "taken";
+  if (!(await isTable(directory))) return "taken";
+  const claim = new TextEncoder().encode(`shown by ${crypto.randomUUID()}`);
+  if ((await disk.replaceIf?.(marker, [claim], stat.identity)) == null) return "taken";
+  await disk.remove(marker);
+  return "shown";
 }
 
 /**

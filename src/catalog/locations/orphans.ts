@@ -11,7 +11,8 @@ import { ServiceUnavailableError, TableAlreadyExistsError } from "../../errors.j
 import { formatIdentifier } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isMissing } from "../../io/disk/errno.js";
-import { LOCK_NAME } from "../../io/lock/heldLock.js";
+import { isTimeless } from "../../io/disk/timeless.js";
+import { LOCK_NAME } from "../../io/lock/lease.js";
 import { DEFAULT_STALE_MS, withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
@@ -96,7 +97,7 @@ const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
 async function isOrphan(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
-    return stat === null || ageOfChangeMs(stat.modifiedNs) >= ageMs;
+    return stat === null || isTimeless(stat) || ageOfChangeMs(stat.modifiedNs) >= ageMs;
   };
   if (!(await isOld(directory))) return false;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {

@@ -7,7 +7,8 @@
  *     remove
  *
  * A directory that cannot be renamed is hidden instead, and emptied in place (droppedRecords.ts). On
- * overlayfs these are directories of a lower layer; on Windows, those that contain an open file.
+ * overlayfs these are directories of a lower layer; on Windows, those that contain an open file. Disks without
+ * renames have no other.
  *
  * The next removal also removes what a crash left. A directory whose removal was not decided is removed only
  * after an hour, and only if its name identifies it.
@@ -57,6 +58,9 @@ export async function takeAway(
   const seen = await disk.stat(directory);
   if (seen === null || !(await isDoomed(directory, seen))) return false;
   const id = crypto.randomUUID();
+  if (disk.hasRename === false) {
+    return hideInPlace(environment, directory, join(root, DROPPED_PREFIX + id), isDoomed);
+  }
   const birthNs = seen.birthNs === seen.changedNs ? UNKNOWN : seen.birthNs;
   const moved = join(root, `${DROPPING_PREFIX}${id}-${signatureOf(seen.inode, birthNs)}`);
   try {

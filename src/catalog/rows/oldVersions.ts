@@ -174,6 +174,12 @@ class Emptying {
 
   async #empty(version: number, files: readonly (() => Promise<void>)[]): Promise<void> {
     const { path } = this.#entry(version);
+    if (this.#disk.hasRename === false) {
+      await this.#lease.confirm();
+      for (const remove of files) await remove();
+      await this.#disk.replaceIf?.(path, [], null);
+      return;
+    }
     const staged = await this.#stageEmptyFile();
     try {
       // The next step cannot be undone. After the lock was lost, another catalog may lie there.

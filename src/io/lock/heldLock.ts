@@ -35,12 +35,9 @@ import { codeOf, isDiskFull, isMissing, nullIfMissing } from "../disk/errno.js";
 import { onEntry, onEntryNow, onEntryOfPool, onTwoEntries } from "../disk/fileCalls.js";
 import type { LockLease } from "../disk/locks.js";
 import { temporaryName } from "../names/temporaryNames.js";
-import { LeaseLostError } from "./lease.js";
+import { LeaseLostError, LOCK_NAME } from "./lease.js";
 import lockfile from "./lockfile.js";
 import { newKeptName, newOwnerName } from "./lockOwner.js";
-
-/** Name of the lock's directory within a table's directory. */
-export const LOCK_NAME = ".tiltyard.lock";
 
 type NodeDone = (error: Error | null) => void;
 

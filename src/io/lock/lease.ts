@@ -3,6 +3,9 @@
 import { ConcurrentModificationError } from "../../errors.js";
 import type { LockLease } from "../disk/locks.js";
 
+/** Name of the lock in a directory: a directory on the local file system, else a file. */
+export const LOCK_NAME = ".tiltyard.lock";
+
 /** Thrown when another process took the lock over, or the lock was removed along with its directory. */
 export class LeaseLostError extends ConcurrentModificationError {
   constructor(directory: string) {

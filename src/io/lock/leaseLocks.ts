@@ -10,14 +10,12 @@
  * lock in time treats it as lost, a little before anybody may take it over.
  */
 
-import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
+import { clearTimeout, letProcessEnd, performance, setTimeout } from "../../async/timers.js";
 import { join } from "../../platform/native.js";
 import type { Disk } from "../disk/disk.js";
 import type { DiskLock, DiskLocks, LockAttempt, LockState } from "../disk/locks.js";
-import { LeaseLostError } from "./lease.js";
+import { LeaseLostError, LOCK_NAME } from "./lease.js";
 
-/** Name of the lock's file, as of the lock's directory on the local file system. */
-const LOCK_NAME = ".tiltyard.lock";
 /** Number of renewals within the time after which a lock counts as stale. */
 const RENEWALS = 4;
 /** Part of that time after which a holder treats its own lock as lost. */
@@ -144,7 +142,7 @@ class Lease implements DiskLock {
           if (!this.#isLost && this.#timer !== null) renewLater();
         });
       }, this.#staleMs / RENEWALS);
-      this.#timer.unref?.();
+      letProcessEnd(this.#timer);
     };
     renewLater();
   }

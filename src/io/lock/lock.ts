@@ -22,6 +22,7 @@ import { codeOf } from "../disk/errno.js";
 import type { DiskLock, DiskLocks, LockLease, LockState } from "../disk/locks.js";
 import type { HeldLock } from "./heldLock.js";
 import { keepLock, retakeLock } from "./keptLocks.js";
+import { LOCK_NAME } from "./lease.js";
 import type { Fence } from "./staleLocks.js";
 
 // The first lock loads them, because programs that only read take no lock.
@@ -92,7 +93,7 @@ export async function hasLock(directory: string, { locks, staleMs }: LockOptions
   if (locks !== undefined) {
     return (await locks.stateOf(directory, staleMs ?? DEFAULT_STALE_MS)) !== "free";
   }
-  const { LOCK_NAME, statOrUndefined } = await holding.get();
+  const { statOrUndefined } = await holding.get();
   return (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
 }
 

@@ -28,14 +28,8 @@ import type { Confinement } from "../disk/confinement.js";
 import { removeTree } from "../disk/directoryTrees.js";
 import { codeOf, isMissing, nullIfMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
-import {
-  entriesOfLock,
-  LOCK_NAME,
-  removeDirectory,
-  removeEntry,
-  renameEntry,
-  statOrUndefined,
-} from "./heldLock.js";
+import { entriesOfLock, removeDirectory, removeEntry, renameEntry, statOrUndefined } from "./heldLock.js";
+import { LOCK_NAME } from "./lease.js";
 import { type EntryKind, entryKindOf, isDeadProcess, isKeptName, newFencingName } from "./lockOwner.js";
 
 /** Removes an overruled holder's files from the locked directory, so that it cannot publish them. */

@@ -20,6 +20,7 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { FileStat } from "../../io/disk/disk.js";
 import { isDiskFull, isMissing } from "../../io/disk/errno.js";
+import { isTimeless } from "../../io/disk/timeless.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { Removal, removeLeased } from "../../io/publish.js";
@@ -243,7 +244,7 @@ async function isOldTree(sweep: OrphanSweep, directory: string, files: RegExp, d
   const { disk } = sweep.table;
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
-    return stat === null || sweep.isOld(stat);
+    return stat === null || isTimeless(stat) || sweep.isOld(stat);
   };
   if (depth > MAX_PART_DEPTH || !(await isOld(directory))) return false;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {

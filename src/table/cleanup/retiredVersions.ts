@@ -14,12 +14,14 @@
  * its remover looks for refs. If both happen at once, at least one of the two sees the other. A process that
  * was suspended while another did its work finds that the old name is gone.
  *
- * Renaming needs no room, so a full disk can be cleaned up.
+ * Renaming needs no room, so a full disk can be cleaned up. A disk without renames copies the manifest. After
+ * a crash in between, the version exists and has a copy too; the copy decides nothing, and the next cleanup
+ * removes it.
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import type { Disk } from "../../io/disk/disk.js";
-import { isDiskFull, nullIfMissing } from "../../io/disk/errno.js";
+import { isDiskFull } from "../../io/disk/errno.js";
+import { moveFile } from "../../io/moveFile.js";
 import { join } from "../../platform/native.js";
 import { isPinned, type PinnedVersions } from "../refs/pinnedVersions.js";
 import {
@@ -93,7 +95,7 @@ export async function retireVersions(
       moved.push(aside);
       guard.onRetiring?.(aside);
       try {
-        if (!(await tryRename(table.disk, entry.path, aside.path))) moved.pop();
+        if (!(await moveFile(table.disk, entry.path, aside.path))) moved.pop();
       } catch (error) {
         // Another name may need more room for the directory.
         if (!options.partially || !isDiskFull(error)) throw error;
@@ -190,17 +192,13 @@ const setAside = (
   path: join(versionsDirectory(tableRoot), setAsideName(version, scheme, state)),
 });
 
-/** Renames a file; returns false if it does not exist (any more). */
-const tryRename = async (disk: Disk, from: string, to: string): Promise<boolean> =>
-  (await disk.rename(from, to).catch(nullIfMissing)) !== null;
-
 /** Puts a retired version back. Does nothing if another process has put it back or released it. */
 export async function putBackVersion(
   table: VersionsAt,
   { version, scheme, path }: SetAsideVersion,
 ): Promise<void> {
   const location = manifestPath(table.root, version, scheme);
-  if ((await table.disk.stat(location)) === null) await tryRename(table.disk, path, location);
+  if ((await table.disk.stat(location)) === null) await moveFile(table.disk, path, location);
 }
 
 /**
@@ -214,7 +212,7 @@ export async function releaseVersions(
   const released: SetAsideVersion[] = [];
   for (const each of retired) {
     const aside = setAside(table.root, each, "released");
-    if (await tryRename(table.disk, each.path, aside.path)) released.push(aside);
+    if (await moveFile(table.disk, each.path, aside.path)) released.push(aside);
   }
   if (released.length > 0) await table.disk.syncDirectory(versionsDirectory(table.root));
   return released;

@@ -98,7 +98,8 @@ export function deleteBranch(
     };
     // A single move removes the files of a commit in progress, so that it fails. The branch is therefore
     // locked only if a writer holds its lock, and may finish.
-    if (directories.length === 1 && !(await hasLock(root, table.environment.lock))) {
+    const canMove = disk.hasRename !== false;
+    if (canMove && directories.length === 1 && !(await hasLock(root, table.environment.lock))) {
       return remove((removal, directory) =>
         removal.move(directory).catch((error) => {
           if (!isUnmovable(error)) throw error;

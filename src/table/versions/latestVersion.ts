@@ -18,6 +18,7 @@ import { ageClockMs } from "../../async/timers.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { isUnchanged, showsNextChange } from "../../io/disk/unchangedDirectories.js";
 import { LruCache } from "../../io/memory/cache.js";
+import type { DirectoryIdentity } from "./directoryIdentity.js";
 import { hintPath, manifestPath, versionsDirectory } from "./paths.js";
 import { readGapFile, type VersionGap } from "./versionGap.js";
 import { readHint } from "./versionHint.js";
@@ -48,8 +49,15 @@ const MANIFEST_GRAIN_NS = 10_000_000n;
  * @throws InvalidTableStateError if manifests of both naming schemes exist
  */
 export async function findLatestVersion(table: VersionsAt): Promise<LatestVersion | null> {
+  if (table.disk.hasDirectories === false) return findByListing(table);
   const directoryStat = await table.disk.stat(versionsDirectory(table.root));
   return directoryStat === null ? null : findLatestIn(table, directoryStat);
+}
+
+/** Finds the highest version on a disk without directories, whose times could prove a hint. */
+async function findByListing(table: VersionsAt): Promise<LatestVersion | null> {
+  const latest = (await listVersions(table)).at(-1);
+  return latest === undefined ? null : { ...latest, directory: NO_DIRECTORY };
 }
 
 /** Like {@link findLatestVersion}, with the stat of the directory of versions. */
@@ -57,6 +65,9 @@ async function findLatestIn(table: VersionsAt, directoryStat: FileStat): Promise
   const latest = (await findByHint(table, directoryStat)) ?? (await listVersions(table)).at(-1);
   return latest === undefined ? null : { ...latest, directory: directoryStat };
 }
+
+/** Identity of any directory on a disk without directories. */
+const NO_DIRECTORY: DirectoryIdentity = { inode: "", birthNs: 0n, changedNs: 0n };
 
 /** Maximum number of tables whose latest version is remembered. */
 const MAX_REMEMBERED = 16_384;
@@ -91,12 +102,14 @@ export class LatestVersions {
 
   /** Like {@link findLatestVersion}, for readers. */
   async find(tableRoot: string): Promise<LatestVersion | null> {
+    if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
     const directory = versionsDirectory(tableRoot);
     return this.#findIn(tableRoot, directory, await this.#disk.stat(directory));
   }
 
   /** Returns a version, possibly superseded a moment ago, for callers that only ask if one exists. */
   async findAny(tableRoot: string): Promise<LatestVersion | null> {
+    if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
     const remembered = this.#remembered.peek(directory);
@@ -120,6 +133,7 @@ export class LatestVersions {
    * @param least a version that certainly exists
    */
   async findForCommit(tableRoot: string, least: number): Promise<LatestVersion | null> {
+    if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
     if (directoryStat === null) return null;

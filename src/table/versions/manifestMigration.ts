@@ -6,6 +6,8 @@
 
 import { ConcurrentModificationError, InvalidTableStateError } from "../../errors.js";
 import { codeOf } from "../../io/disk/errno.js";
+import { moveFile } from "../../io/moveFile.js";
+import { hasContent } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import {
   manifestName,
@@ -35,7 +37,7 @@ export async function renameManifestsToV2(table: TableAt, signal?: AbortSignal):
         signal?.throwIfAborted();
         await refuseOtherFile(table, join(directory, name), join(directory, target));
         await lease.confirm();
-        await disk.rename(join(directory, name), join(directory, target));
+        await moveFile(disk, join(directory, name), join(directory, target));
         hasRenamed = true;
         if (parseManifestName(target) !== null) renamed++;
       }
@@ -61,7 +63,12 @@ function migratedName(name: string): string | null {
 /** @throws InvalidTableStateError if the new name belongs to another file */
 async function refuseOtherFile({ disk }: TableAt, path: string, target: string): Promise<void> {
   const present = await disk.stat(target);
-  if (present === null || present.inode === (await disk.stat(path))?.inode) return;
+  if (present === null) return;
+  const source = await disk.stat(path);
+  if (present.inode !== "" && present.inode === source?.inode) return;
+  // A disk without renames copies a file before it removes it.
+  const bytes = disk.hasRename === false ? await disk.readFile(path) : null;
+  if (bytes !== null && (await hasContent(disk, target, bytes))) return;
   throw new InvalidTableStateError(
     `${path} and ${target} are manifests of one version with different contents`,
   );

@@ -16,7 +16,7 @@ import { readManifestBytes } from "./manifest.js";
 import { findVersion, type VersionsAt } from "./versions.js";
 
 export interface TableIdentity {
-  /** `<device>:<inode>` of the directory. */
+  /** Inode of the directory; empty if the disk has none. */
   readonly inode: string;
   /** Birth time of the directory in nanoseconds, as decimal digits; "0" if unknown. */
   readonly birthNs: string;
@@ -66,7 +66,7 @@ export async function isSameTable(
 export function isTableIdentity(value: unknown): value is TableIdentity {
   if (!isJsonObject(value)) return false;
   const { inode, birthNs, base } = value;
-  if (!matches(inode, /^\d{1,20}:\d{1,20}$/) || !matches(birthNs, /^-?\d{1,20}$/)) return false;
+  if (!matches(inode, /^.{0,200}$/) || !matches(birthNs, /^-?\d{1,20}$/)) return false;
   if (base === null) return true;
   return isJsonObject(base) && isCount(base.version) && matches(base.sha256, /^[0-9a-f]{64}$/);
 }

@@ -105,16 +105,20 @@ export class CheckpointFiles {
       new ArrowField("offset", new Uint32(), false),
       new ArrowField("value", arrowFieldFromLogical(this.#value, "value").type, true),
     ]);
-    const temporary = join(this.#directory, `${this.#key}-${crypto.randomUUID()}.tmp`);
+    const [first, last] = [offsets[0], offsets[offsets.length - 1]];
+    const name = `${this.#key}-${source}-${first}-${last}.lance`;
+    const path = join(this.#directory, name);
+    // A disk without renames shows no file before it is complete.
+    const isDirect = disk.hasRename === false;
+    const temporary = isDirect ? path : join(this.#directory, `${this.#key}-${crypto.randomUUID()}.tmp`);
+    if (isDirect) await disk.remove(path);
     try {
       const { workers: pool } = this.#table.environment;
       await writeColumns(disk, temporary, planNewColumns(schema), batchesOf(rows), {
         version: FILE_VERSION,
         pool,
       });
-      const [first, last] = [offsets[0], offsets[offsets.length - 1]];
-      const name = `${this.#key}-${source}-${first}-${last}.lance`;
-      await disk.rename(temporary, join(this.#directory, name));
+      if (!isDirect) await disk.rename(temporary, path);
       await disk.syncDirectory(this.#directory);
       return name;
     } catch (error) {
