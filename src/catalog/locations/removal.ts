@@ -7,8 +7,8 @@
  *     remove
  *
  * A directory that cannot be renamed is hidden instead, and emptied in place (droppedRecords.ts). On
- * overlayfs these are directories of a lower layer; on Windows, those that contain an open file. Disks without
- * renames have no other.
+ * overlayfs these are directories of a lower layer; on Windows, those that contain an open file; and all
+ * directories of a disk without renames.
  *
  * The next removal also removes what a crash left. A directory whose removal was not decided is removed only
  * after an hour, and only if its name identifies it.
