@@ -32,7 +32,7 @@ import {
 
 const licencesOfPackage = licences(DIST);
 
-const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", "inspector", ...LANCEDB];
+const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", "disks/conformance", "inspector", ...LANCEDB];
 
 await removeOld(DIST);
 

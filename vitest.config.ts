@@ -109,6 +109,10 @@ export const settings = defineConfig({
       { find: /^tiltyard\/ray$/, replacement: fileURLToPath(new URL("./src/ray.ts", import.meta.url)) },
       { find: /^tiltyard\/files$/, replacement: fileURLToPath(new URL("./src/files.ts", import.meta.url)) },
       { find: /^tiltyard\/client$/, replacement: fileURLToPath(new URL("./src/client.ts", import.meta.url)) },
+      {
+        find: /^tiltyard\/disks\/conformance$/,
+        replacement: fileURLToPath(new URL("./src/disks/conformance.ts", import.meta.url)),
+      },
       { find: /^tiltyard\/disks$/, replacement: fileURLToPath(new URL("./src/disks.ts", import.meta.url)) },
       {
         find: /^tiltyard\/inspector$/,

@@ -100,6 +100,7 @@ const ENTRY_POINTS = [
   "client.ts",
   "disks.ts",
   "inspector.ts",
+  "disks/conformance.ts",
   "tiltyardWorker.ts",
   "cli/tiltyard.ts",
   // LanceDB's package has a file for each of these, and its test suite imports them one by one.

@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import * as index from "tiltyard";
 import * as client from "tiltyard/client";
 import * as disks from "tiltyard/disks";
+import * as conformance from "tiltyard/disks/conformance";
 import * as files from "tiltyard/files";
 import * as inspector from "tiltyard/inspector";
 import * as lancedb from "tiltyard/lancedb";
@@ -57,6 +58,7 @@ describe("the package", () => {
     ["tiltyard/client", client],
     ["tiltyard/disks", disks],
     ["tiltyard/inspector", inspector],
+    ["tiltyard/disks/conformance", conformance],
     ["tiltyard/lancedb", lancedb],
     ["tiltyard/lancedb/embedding", embedding],
     ["tiltyard/lancedb/embedding/openai", openai],

@@ -116,6 +116,42 @@ class TreeDisk implements MemoryDisk {
     }
   }
 
+  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
+    const file = await this.#fileOf(path, chunks);
+    const location = this.#tree.locate(path, "open");
+    if (location.parent.entries.has(location.name)) return false;
+    this.#tree.add(location, file);
+    this.#usedBytes += file.content.byteLength;
+    return true;
+  }
+
+  async replaceIf(
+    path: string,
+    chunks: readonly Uint8Array[],
+    identity: string | null,
+  ): Promise<string | null> {
+    const file = await this.#fileOf(path, chunks);
+    const location = this.#tree.locate(path, "open");
+    const present = location.parent.entries.get(location.name);
+    if (present?.kind === "directory") throw diskError("EISDIR", "open", path);
+    if (identity !== null && (present === undefined || statOf(present).identity !== identity)) return null;
+    this.#free(this.#tree.detach(location));
+    this.#tree.add(location, file);
+    this.#usedBytes += file.content.byteLength;
+    return statOf(file).identity;
+  }
+
+  /** Returns a complete file without a name. */
+  async #fileOf(path: string, chunks: readonly Uint8Array[]): Promise<MemoryFile> {
+    await yieldToEventLoop();
+    const byteLength = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    if (this.#usedBytes + byteLength > this.#maxBytes) throw diskError("ENOSPC", "write", path);
+    const file = this.#tree.newFile();
+    for (const chunk of chunks) await this.#append(file, chunk, path);
+    file.content.trim();
+    return file;
+  }
+
   async overwrite(path: string, bytes: Uint8Array): Promise<boolean> {
     await yieldToEventLoop();
     const node = this.#tree.find(path);
