@@ -1,0 +1,306 @@
+/**
+ * A disk on a host of files, such as a static site or a CDN. It only reads. The index that `publishIndex`
+ * writes tells which tables and versions there are. Without one, a table is found by its hint, and by asking
+ * for the manifests of later versions.
+ */
+
+import { performance } from "../../async/timers.js";
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import type { AllocateTail, DirectoryEntry, FileStat, ReadHandle } from "../../io/disk/disk.js";
+import { LruCache } from "../../io/memory/cache.js";
+import { HINT_NAME, parseManifestName } from "../../table/versions/paths.js";
+import { hostPathOf, isImmutable, tablePathOf } from "./hostPaths.js";
+import { BlockCache, HttpFile, type HttpFileSource, keyOf, type KnownFile } from "./httpFile.js";
+import type { HttpSite } from "./httpOptions.js";
+import { type FetchedBytes, HiddenSize, HttpRequests } from "./httpRequests.js";
+import { decodeHeads, type FileHead, hashOf } from "./publishedHeads.js";
+import { INDEX_NAME, MAX_INDEX_BYTES, parseIndex, type PublishedIndex } from "./publishedIndex.js";
+import { type ProbedVersion, probeLatest } from "./versionProbe.js";
+
+/** Bytes at the end of a file of unknown size that are read when it is opened. */
+const TAIL_BYTES = 64 * 1024;
+/** Maximum number of files whose size is remembered. */
+const MAX_KNOWN_FILES = 65_536;
+/** Maximum bytes of heads in memory. */
+const MAX_HEADS_BYTES = 32 * 1024 * 1024;
+/** Maximum size of a file of heads that is read. */
+const MAX_HEADS_FILE_BYTES = 16 * 1024 * 1024;
+const NO_BYTES = new Uint8Array(0);
+
+/** A file, and when the host was asked for it. */
+interface RememberedFile {
+  readonly file: KnownFile;
+  readonly askedMs: number;
+}
+
+/** Heads of a table by the path on the host; empty if they cannot be read. */
+type Heads = ReadonlyMap<string, FileHead>;
+
+export class HttpDisk {
+  readonly hasLinks = false;
+  readonly isReadOnly = true;
+  readonly #refreshMs: number;
+  readonly #requests: HttpRequests;
+  readonly #source: HttpFileSource;
+  /** By the path on the host. */
+  readonly #known = new LruCache<RememberedFile>(MAX_KNOWN_FILES);
+  readonly #heads = new LruCache<Heads>(MAX_HEADS_BYTES);
+  #index: { readonly loading: Promise<PublishedIndex | null>; readonly askedMs: number } | null = null;
+  /** Latest versions that were found without an index, by table. */
+  readonly #probed = new Map<
+    string,
+    { readonly finding: Promise<ProbedVersion | null>; readonly askedMs: number }
+  >();
+
+  constructor(site: HttpSite) {
+    this.#refreshMs = site.refreshMs;
+    this.#requests = new HttpRequests(site);
+    this.#source = {
+      requests: this.#requests,
+      blocks: new BlockCache(),
+      onChange: ({ hostPath }) => this.#forget(hostPath),
+    };
+  }
+
+  async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
+    const handle = await this.open(path);
+    if (handle === null) return null;
+    if (handle.size > maxBytes) {
+      throw new CorruptFileError(path, maxBytes, `${handle.size} bytes, more than ${maxBytes}`);
+    }
+    return handle.read(0, handle.size);
+  }
+
+  async open(path: string, tailBytes = 0, allocate?: AllocateTail): Promise<ReadHandle | null> {
+    const hostPath = hostPathOf(path);
+    const found = await this.#find(path, hostPath);
+    if (found === null || found === "directory") return null;
+    const { file, tail } = found;
+    const wanted = Math.min(tailBytes, file.size);
+    if (tail.length > 0 || wanted === 0) return new HttpFile(file, tail, this.#source);
+    const memory = wanted === file.size ? allocate?.(wanted) : undefined;
+    const read = await new HttpFile(file, NO_BYTES, this.#source).read(file.size - wanted, wanted, memory);
+    return new HttpFile(file, read, this.#source);
+  }
+
+  async list(path: string): Promise<DirectoryEntry[] | null> {
+    const hostPath = hostPathOf(path);
+    const index = await this.#publishedIndex();
+    if (index === null) return this.#listUnindexed(path, hostPath);
+    const { rest } = tablePathOf(hostPath);
+    if (rest.length < 2 && index.covers(`${hostPath}/any`)) return index.entries(hostPath);
+    // Of other directories, only the files of the latest version are known.
+    const heads = await this.#headsOf(index, hostPath);
+    const names = new Map<string, DirectoryEntry["kind"]>();
+    for (const { name, kind } of index.entries(hostPath) ?? []) names.set(name, kind);
+    for (const file of heads?.keys() ?? []) {
+      if (!file.startsWith(`${hostPath}/`)) continue;
+      const [name, ...below] = file.slice(hostPath.length + 1).split("/");
+      names.set(name, below.length > 0 ? "directory" : "file");
+    }
+    return names.size === 0 ? null : Array.from(names, ([name, kind]) => ({ name, kind }));
+  }
+
+  async stat(path: string): Promise<FileStat | null> {
+    const found = await this.#find(path, hostPathOf(path));
+    if (found === null) return null;
+    return found === "directory" ? statOf("directory", 0, "") : statOf("file", found.file.size, found.file.identity);
+  }
+
+  /** Finds a file or directory; null if it does not exist. */
+  async #find(path: string, hostPath: string): Promise<{ file: KnownFile; tail: Uint8Array } | "directory" | null> {
+    if (hostPath === "") return "directory";
+    const index = await this.#publishedIndex();
+    if (index === null) return this.#findUnindexed(path, hostPath);
+    const published = index.file(hostPath);
+    const heads = await this.#headsOf(index, hostPath);
+    const head = heads?.get(hostPath);
+    const tail = head?.tail ?? NO_BYTES;
+    if (published !== undefined) {
+      const { size, hash } = published;
+      const isHead = head !== undefined && head.size === size;
+      return { file: this.#knownFile(path, hostPath, size, null, hash), tail: isHead ? tail : NO_BYTES };
+    }
+    if (head !== undefined) return { file: this.#knownFile(path, hostPath, head.size, null, "head"), tail };
+    if (index.entries(hostPath) !== null) return "directory";
+    if (index.covers(hostPath) || heads?.has(hostPath) === true) return null;
+    const isDirectory = Array.from(heads?.keys() ?? []).some((file) => file.startsWith(`${hostPath}/`));
+    return isDirectory ? "directory" : this.#ask(path, hostPath);
+  }
+
+  async #findUnindexed(
+    path: string,
+    hostPath: string,
+  ): Promise<{ file: KnownFile; tail: Uint8Array } | "directory" | null> {
+    const { table, rest } = tablePathOf(hostPath);
+    const [part, name] = rest;
+    // Records of this engine beside tables: a host without an index has none that matter to readers.
+    if (hostPath.split("/").some((each) => each.startsWith(".")) || part === "_tiltyard") return null;
+    if (rest.length === 0) return this.#hasTable(table);
+    if (part === "_versions") {
+      const latest = await this.#latest(table);
+      if (latest === null) return null;
+      if (rest.length === 1) return "directory";
+      const version = parseVersion(name);
+      if (version !== null && version > latest.version) return null;
+      if (name === HINT_NAME && latest.hint === null) return null;
+    } else if (rest.length < (part === "_indices" ? 3 : 2)) {
+      return "directory";
+    }
+    return this.#ask(path, hostPath);
+  }
+
+  async #listUnindexed(path: string, hostPath: string): Promise<DirectoryEntry[] | null> {
+    const { table, rest } = tablePathOf(hostPath);
+    if (rest.length === 1 && rest[0] === "_versions") {
+      const latest = await this.#latest(table);
+      return latest && [{ name: latest.name, kind: "file" }];
+    }
+    throw new UnsupportedError(
+      `${path}: a host of files cannot list; publishIndex writes an index (${INDEX_NAME}) that tells what there is`,
+    );
+  }
+
+  /** Returns "directory" if the host has a table there. */
+  async #hasTable(table: string): Promise<"directory" | null> {
+    const folded = table.toLowerCase();
+    for (const [proven, { finding }] of this.#probed) {
+      // A host that ignores case serves a table under many names; it has one.
+      if (proven !== table && proven.toLowerCase() === folded && (await finding) !== null) return null;
+    }
+    return (await this.#latest(table)) === null ? null : "directory";
+  }
+
+  /** Asks the host for a file of unknown size; answers from memory if it was asked recently. */
+  async #ask(path: string, hostPath: string): Promise<{ file: KnownFile; tail: Uint8Array } | null> {
+    const remembered = this.#known.peek(hostPath);
+    if (remembered !== undefined) {
+      if (isImmutable(hostPath) || this.#isFresh(remembered.askedMs))
+        return { file: remembered.file, tail: NO_BYTES };
+    }
+    const askedMs = performance.now();
+    const fetched = await this.#lastBytes(hostPath);
+    if (fetched === null) {
+      this.#known.delete(hostPath);
+      return null;
+    }
+    const { start, bytes, validator } = fetched;
+    const size = fetched.size ?? start + bytes.length;
+    // Without a validator, the last bytes tell at least some changes.
+    const file = this.#knownFile(path, hostPath, size, validator, validator ?? hashOf(bytes));
+    this.#known.set(hostPath, { file, askedMs }, 1);
+    this.#source.blocks.keep(keyOf(file), start, bytes, size);
+    const tail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
+    return { file, tail };
+  }
+
+  async #lastBytes(hostPath: string): Promise<FetchedBytes | null> {
+    try {
+      return await this.#requests.range(hostPath, { last: TAIL_BYTES }, null);
+    } catch (error) {
+      if (!(error instanceof HiddenSize)) throw error;
+      const size = await this.#requests.size(hostPath);
+      if (size === null) return null;
+      if (size === 0) return { start: 0, bytes: new Uint8Array(0), size, validator: null };
+      return this.#requests.range(hostPath, { start: Math.max(0, size - TAIL_BYTES), end: size }, size);
+    }
+  }
+
+  #knownFile(path: string, hostPath: string, size: number, validator: string | null, mark: string): KnownFile {
+    return { path, hostPath, size, validator, identity: `${size}-${mark}` };
+  }
+
+  /** Returns the latest version of a table without an index. */
+  #latest(table: string): Promise<ProbedVersion | null> {
+    const probed = this.#probed.get(table);
+    if (probed !== undefined && this.#isFresh(probed.askedMs)) return probed.finding;
+    const askedMs = performance.now();
+    const isThere = async (hostPath: string): Promise<boolean> => {
+      const remembered = this.#known.peek(hostPath);
+      if (remembered === undefined || !this.#isFresh(remembered.askedMs)) this.#known.delete(hostPath);
+      return (await this.#ask(`/${hostPath}`, hostPath)) !== null;
+    };
+    const finding = probeLatest(
+      {
+        whole: async (hostPath) => {
+          this.#known.delete(hostPath);
+          const found = await this.#ask(`/${hostPath}`, hostPath);
+          return found && new HttpFile(found.file, found.tail, this.#source).read(0, found.file.size);
+        },
+        hasManifest: isThere,
+      },
+      table,
+    );
+    const entry = { finding, askedMs };
+    this.#probed.set(table, entry);
+    // A failure is not remembered.
+    finding.catch(() => {
+      if (this.#probed.get(table) === entry) this.#probed.delete(table);
+    });
+    return finding;
+  }
+
+  /** Returns the index of the namespace; null if the host has none. */
+  #publishedIndex(): Promise<PublishedIndex | null> {
+    if (this.#index !== null && this.#isFresh(this.#index.askedMs)) return this.#index.loading;
+    const entry = { loading: this.#loadIndex(), askedMs: performance.now() };
+    this.#index = entry;
+    entry.loading.catch(() => {
+      if (this.#index === entry) this.#index = null;
+    });
+    return entry.loading;
+  }
+
+  async #loadIndex(): Promise<PublishedIndex | null> {
+    const fetched = await this.#requests.whole(INDEX_NAME, MAX_INDEX_BYTES);
+    return fetched === null ? null : parseIndex(fetched.bytes);
+  }
+
+  /** Returns the heads of the table of a path; null if it has none. */
+  async #headsOf(index: PublishedIndex, hostPath: string): Promise<Heads | null> {
+    const table = index.tableOf(hostPath);
+    if (table === undefined || table.heads === null || tablePathOf(hostPath).rest.length < 2) return null;
+    const { location, heads } = table;
+    const path = `${location}/${heads.path}`;
+    return this.#heads.get(`${path}|${heads.hash}`, async () => {
+      const fetched = await this.#requests.whole(path, MAX_HEADS_FILE_BYTES);
+      const isPublished = fetched !== null && hashOf(fetched.bytes) === heads.hash;
+      // Heads of another publication, or none, only cost requests.
+      const decoded = isPublished ? decodeHeads(fetched.bytes) : null;
+      const value = new Map<string, FileHead>();
+      for (const [name, head] of decoded ?? []) value.set(`${location}/${name}`, head);
+      return { value, weight: 256 * value.size + (fetched?.bytes.length ?? 0) };
+    });
+  }
+
+  /** Forgets what is known of a file that changed. */
+  #forget(hostPath: string): void {
+    this.#known.delete(hostPath);
+    this.#probed.clear();
+    this.#index = null;
+  }
+
+  #isFresh(askedMs: number): boolean {
+    return performance.now() - askedMs < this.#refreshMs;
+  }
+}
+
+function parseVersion(name: string): number | null {
+  try {
+    return parseManifestName(name)?.version ?? null;
+  } catch (error) {
+    if (error instanceof UnsupportedError) return null;
+    throw error;
+  }
+}
+
+const statOf = (kind: "file" | "directory", size: number, identity: string): FileStat => ({
+  kind,
+  size,
+  identity,
+  modifiedNs: 0n,
+  changedNs: 0n,
+  birthNs: 0n,
+  inode: "",
+  links: 1,
+});

@@ -1,0 +1,238 @@
+/**
+ * A file on a web host, read by ranges. Pieces that callers ask for at the same time become few requests:
+ * near pieces are read together, in blocks that a cache keeps. Large pieces are read as they are.
+ */
+
+import { onNextTurn } from "../../async/timers.js";
+import { CorruptFileError } from "../../errors.js";
+import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
+import { LruCache } from "../../io/memory/cache.js";
+import { changedFile, type FetchedBytes, type HttpRequests } from "./httpRequests.js";
+
+/** Size of the cached blocks. A request costs as much time as hundreds of kilobytes. */
+const BLOCK_BYTES = 16 * 1024;
+/** Maximum gap between pieces that one request reads. */
+const GAP_BYTES = 128 * 1024;
+/** Maximum bytes of a request that joins pieces. */
+const MAX_JOINED_BYTES = 8 * 1024 * 1024;
+/** Bytes from which a request is not cached: pages that are read whole are cached when they are decoded. */
+const UNCACHED_BYTES = 1024 * 1024;
+/** Maximum bytes of all cached blocks. */
+const CACHE_BYTES = 32 * 1024 * 1024;
+
+/** Blocks of files, by path and validator. */
+export class BlockCache {
+  readonly #blocks = new LruCache<Uint8Array>(CACHE_BYTES);
+
+  peek(file: string, block: number): Uint8Array | undefined {
+    return this.#blocks.peek(`${file}|${block}`);
+  }
+
+  /** Keeps the blocks that lie in the bytes as a whole. @param size of the file, whose last block is shorter */
+  keep(file: string, start: number, bytes: Uint8Array, size: number): void {
+    const end = start + bytes.length;
+    for (let block = Math.ceil(start / BLOCK_BYTES); ; block++) {
+      const from = block * BLOCK_BYTES;
+      const to = Math.min(size, from + BLOCK_BYTES);
+      if (from >= size || to > end) return;
+      // A copy: a view would keep the whole answer alive.
+      this.#blocks.set(`${file}|${block}`, bytes.slice(from - start, to - start), to - from + 128);
+    }
+  }
+}
+
+/** A file whose size is known. */
+export interface KnownFile {
+  /** Path on the disk, for messages and the handle. */
+  readonly path: string;
+  /** Names of the way to the file on the host. */
+  readonly hostPath: string;
+  readonly size: number;
+  /** Null if the host sends none. */
+  readonly validator: string | null;
+  readonly identity: string;
+}
+
+/** Bytes that a caller waits for. */
+interface WantedPiece {
+  readonly start: number;
+  readonly end: number;
+  readonly target: Uint8Array;
+}
+
+/** Pieces that are read together. */
+interface PendingRead {
+  readonly pieces: WantedPiece[];
+  readonly done: Promise<void>;
+}
+
+/** Bytes in memory, or on their way. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export class HttpFile implements ReadHandle {
+  readonly path: string;
+  readonly size: number;
+  readonly identity: string;
+  readonly #file: KnownFile;
+  readonly #requests: HttpRequests;
+  readonly #blocks: BlockCache;
+  readonly #onChange: (file: KnownFile) => void;
+  /** Bytes that came with the opening; they stay as long as the handle. */
+  readonly #tail: { readonly start: number; readonly bytes: Uint8Array };
+  #isTailTaken = false;
+  #pending: PendingRead | null = null;
+
+  /**
+   * @param tail last bytes of the file, which `open` read; maybe none
+   * @param onChange receives the file if the host has another one meanwhile
+   */
+  constructor(
+    file: KnownFile,
+    tail: Uint8Array,
+    { requests, blocks, onChange }: HttpFileSource,
+  ) {
+    this.#file = file;
+    ({ path: this.path, size: this.size, identity: this.identity } = file);
+    this.#tail = { start: file.size - tail.length, bytes: tail };
+    this.#requests = requests;
+    this.#blocks = blocks;
+    this.#onChange = onChange;
+  }
+
+  takeTail(): Uint8Array | null {
+    if (this.#isTailTaken || this.#tail.bytes.length === 0) return null;
+    this.#isTailTaken = true;
+    // A copy: callers may keep and change what they are given.
+    return this.#tail.bytes.slice();
+  }
+
+  async read(byteOffset: number, length: number, memory?: Uint8Array): Promise<Uint8Array> {
+    const target = memory?.subarray(0, length) ?? new Uint8Array(length);
+    await this.#fill([{ start: byteOffset, end: byteOffset + length, target }]);
+    return target;
+  }
+
+  readInto(target: Uint8Array, { byteOffsets, lengths, positions }: ReadPieces): Promise<void> | undefined {
+    const pieces: WantedPiece[] = [];
+    for (let index = 0; index < lengths.length; index++) {
+      const start = byteOffsets[index];
+      const position = positions[index];
+      const part = target.subarray(position, position + lengths[index]);
+      pieces.push({ start, end: start + lengths[index], target: part });
+    }
+    return this.#fill(pieces);
+  }
+
+  async close(): Promise<void> {}
+
+  /** Fills the pieces; undefined if all of it was in memory. */
+  #fill(pieces: readonly WantedPiece[]): Promise<void> | undefined {
+    for (const { start, end } of pieces) {
+      if (end <= this.size) continue;
+      const reason = `the read needs ${end - start} bytes from here, but the file ends at ${this.size}`;
+      throw new CorruptFileError(this.path, start, reason);
+    }
+    const missing = pieces.filter((piece) => !this.#fillFromMemory(piece));
+    if (missing.length === 0) return undefined;
+    this.#pending ??= this.#nextRead();
+    this.#pending.pieces.push(...missing);
+    return this.#pending.done;
+  }
+
+  /** Starts a read at the next turn of the event loop, so that others can join it. */
+  #nextRead(): PendingRead {
+    const pieces: WantedPiece[] = [];
+    const done = new Promise<void>(onNextTurn).then(() => {
+      this.#pending = null;
+      return this.#readPieces(pieces);
+    });
+    return { pieces, done };
+  }
+
+  async #readPieces(pieces: readonly WantedPiece[]): Promise<void> {
+    const spans = joinedSpans(pieces, this.size);
+    await Promise.all(
+      spans.map(async (span) => {
+        const { start, bytes } = await this.#readSpan(span);
+        for (const piece of pieces) copyPart(piece, start, bytes);
+      }),
+    );
+  }
+
+  async #readSpan({ start, end }: Span): Promise<{ start: number; bytes: Uint8Array }> {
+    const fetched = await this.#requests.range(this.#file.hostPath, { start, end }, this.size);
+    if (fetched === null || !isOf(this.#file, fetched)) {
+      this.#onChange(this.#file);
+      throw changedFile(this.path);
+    }
+    const { bytes } = fetched;
+    if (bytes.length < UNCACHED_BYTES || bytes.length === this.size)
+      this.#blocks.keep(keyOf(this.#file), fetched.start, bytes, this.size);
+    return { start: fetched.start, bytes };
+  }
+
+  /** Copies a piece from the tail and from cached blocks. Returns false if a part is missing. */
+  #fillFromMemory(piece: WantedPiece): boolean {
+    const { start, end } = piece;
+    const tail = this.#tail;
+    if (start >= tail.start) {
+      copyPart(piece, tail.start, tail.bytes);
+      return true;
+    }
+    const blocks: [number, Uint8Array][] = [];
+    const blocksEnd = Math.min(end, tail.start);
+    const key = keyOf(this.#file);
+    for (let from = start - (start % BLOCK_BYTES); from < blocksEnd; from += BLOCK_BYTES) {
+      const block = this.#blocks.peek(key, from / BLOCK_BYTES);
+      if (block === undefined) return false;
+      blocks.push([from, block]);
+    }
+    for (const [from, block] of blocks) copyPart(piece, from, block);
+    copyPart(piece, tail.start, tail.bytes);
+    return true;
+  }
+}
+
+/** What files of one disk share. */
+export interface HttpFileSource {
+  readonly requests: HttpRequests;
+  readonly blocks: BlockCache;
+  readonly onChange: (file: KnownFile) => void;
+}
+
+/** Key of a file's blocks. */
+export const keyOf = ({ hostPath, identity }: KnownFile): string => `${hostPath}|${identity}`;
+
+/** True if bytes belong to a file, as far as the host tells. */
+export const isOf = (file: KnownFile, { size, validator }: FetchedBytes): boolean =>
+  (size === null || size === file.size) &&
+  (validator === null || file.validator === null || validator === file.validator);
+
+/** Copies the part of a piece that lies in the bytes. */
+function copyPart({ start, end, target }: WantedPiece, bytesStart: number, bytes: Uint8Array): void {
+  const from = Math.max(start, bytesStart);
+  const to = Math.min(end, bytesStart + bytes.length);
+  if (from < to) target.set(bytes.subarray(from - bytesStart, to - bytesStart), from - start);
+}
+
+/** Returns the spans to read for pieces: of whole blocks, near ones joined. */
+export function joinedSpans(pieces: readonly Span[], size: number): Span[] {
+  const ascending = [...pieces].sort((a, b) => a.start - b.start);
+  const spans: { start: number; end: number }[] = [];
+  for (const piece of ascending) {
+    const isLarge = piece.end - piece.start >= UNCACHED_BYTES;
+    const start = isLarge ? piece.start : piece.start - (piece.start % BLOCK_BYTES);
+    const end = isLarge ? piece.end : Math.min(size, Math.ceil(piece.end / BLOCK_BYTES) * BLOCK_BYTES);
+    const last = spans[spans.length - 1];
+    const joins =
+      last !== undefined &&
+      start <= last.end + GAP_BYTES &&
+      (end <= last.end || end - last.start <= MAX_JOINED_BYTES);
+    if (joins) last.end = Math.max(last.end, end);
+    else spans.push({ start, end });
+  }
+  return spans;
+}
