@@ -14,7 +14,7 @@ import type { TableHandleOptions } from "./handle/handleOptions.js";
 import { explainOtherNames, NAMESPACE_CALLS } from "./handle/otherNames.js";
 import type { AnyRow } from "./handle/rowTypes.js";
 import { setInspection } from "./inspection.js";
-import type { DiskImplementation } from "./io/disk/disk.js";
+import type { Disk, DiskImplementation } from "./io/disk/disk.js";
 import type * as branches from "./namespace/branches.js";
 import type { CacheStatistics } from "./namespace/caches.js";
 import type * as clusters from "./namespace/clusters.js";
@@ -158,6 +158,15 @@ export class DirectoryNamespace implements AsyncDisposable {
     // If the disk can't be read, no answer has revealed the resolved path either.
     const real = await disk.realPath(root).catch(() => null);
     return real === null ? [root] : [root, real];
+  }
+
+  /**
+   * Returns the disk and the absolute path of the directory, for `publishIndex` of `tiltyard/disks`.
+   * @internal
+   */
+  async rootDisk(): Promise<{ readonly disk: Disk; readonly root: string }> {
+    const { disk, root } = (await this.#engine.get()).context;
+    return { disk, root };
   }
 
   /**

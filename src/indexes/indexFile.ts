@@ -13,7 +13,7 @@ import { lazyModule } from "../async/lazy.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { CorruptFileError, InternalError, UnsupportedError } from "../errors.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
-import { readGlobalBuffer } from "../file/container/reader.js";
+import { globalBufferOf, readGlobalBuffer } from "../file/container/reader.js";
 import { isKnownEncoding } from "../file/pages/knownEncodings.js";
 import type { DataFileWriter } from "../file/writing/writer.js";
 import { join } from "../platform/native.js";
@@ -222,10 +222,14 @@ export class OpenIndexFile {
 
   /** @throws CorruptFileError if the file has no such buffer */
   async globalBuffer(number: number): Promise<{ bytes: Uint8Array; byteOffset: number }> {
-    const bytes = await this.files.source.handles.withHandle(this.path, (handle) =>
-      readGlobalBuffer(handle, this.metadata, number),
-    );
-    return { bytes, byteOffset: this.metadata.globalBuffers[number].byteOffset };
+    const { content, globalBuffers } = this.metadata;
+    const bytes =
+      content === null
+        ? await this.files.source.handles.withHandle(this.path, (handle) =>
+            readGlobalBuffer(handle, this.metadata, number),
+          )
+        : globalBufferOf(this.metadata, content, number);
+    return { bytes, byteOffset: globalBuffers[number].byteOffset };
   }
 
   /** Reads all values of a column. */

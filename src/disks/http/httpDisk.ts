@@ -6,15 +6,21 @@
 
 import { performance } from "../../async/timers.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
-import type { AllocateTail, DirectoryEntry, FileStat, ReadHandle } from "../../io/disk/disk.js";
+import type {
+  AllocateTail,
+  DirectoryEntry,
+  DiskImplementation,
+  ReadHandle,
+  StoredStat,
+} from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { HINT_NAME, parseManifestName } from "../../table/versions/paths.js";
 import { hostPathOf, isImmutable, tablePathOf } from "./hostPaths.js";
-import { BlockCache, HttpFile, type HttpFileSource, keyOf, type KnownFile } from "./httpFile.js";
-import type { HttpSite } from "./httpOptions.js";
+import { BlockCache, HttpFile, type HttpFileSource, type KnownFile, keyOf } from "./httpFile.js";
+import { type HttpDiskOptions, type HttpSite, siteOf } from "./httpOptions.js";
 import { type FetchedBytes, HiddenSize, HttpRequests } from "./httpRequests.js";
-import { decodeHeads, type FileHead, hashOf } from "./publishedHeads.js";
-import { INDEX_NAME, MAX_INDEX_BYTES, parseIndex, type PublishedIndex } from "./publishedIndex.js";
+import { decodeHeads, type FileHead, type FilePiece, hashOf } from "./publishedHeads.js";
+import { INDEX_NAME, MAX_INDEX_BYTES, type PublishedIndex, parseIndex } from "./publishedIndex.js";
 import { type ProbedVersion, probeLatest } from "./versionProbe.js";
 
 /** Bytes at the end of a file of unknown size that are read when it is opened. */
@@ -25,7 +31,6 @@ const MAX_KNOWN_FILES = 65_536;
 const MAX_HEADS_BYTES = 32 * 1024 * 1024;
 /** Maximum size of a file of heads that is read. */
 const MAX_HEADS_FILE_BYTES = 16 * 1024 * 1024;
-const NO_BYTES = new Uint8Array(0);
 
 /** A file, and when the host was asked for it. */
 interface RememberedFile {
@@ -33,12 +38,31 @@ interface RememberedFile {
   readonly askedMs: number;
 }
 
+/** A file, and parts of it that are in memory. */
+interface FoundFile {
+  readonly file: KnownFile;
+  readonly pieces: readonly FilePiece[];
+}
+
 /** Heads of a table by the path on the host; empty if they cannot be read. */
 type Heads = ReadonlyMap<string, FileHead>;
 
-export class HttpDisk {
-  readonly hasLinks = false;
-  readonly isReadOnly = true;
+/**
+ * Returns a disk that reads tables on a host of files over HTTP. It needs ranges from the host, and makes few
+ * requests if `publishIndex` wrote an index there.
+ *
+ *     const ns = new DirectoryNamespace({ root: "/", disk: httpDisk("https://data.example.org/tables/") });
+ *
+ * @param url of the directory that holds the tables; a query in it is sent with each request
+ * @throws InvalidInputError for a URL or an option that is not valid
+ */
+export function httpDisk(url: string | URL, options: HttpDiskOptions = {}): DiskImplementation {
+  return new HttpDisk(siteOf(url, options));
+}
+
+class HttpDisk implements DiskImplementation {
+  readonly hasLinks = false as const;
+  readonly isReadOnly = true as const;
   readonly #refreshMs: number;
   readonly #requests: HttpRequests;
   readonly #source: HttpFileSource;
@@ -75,12 +99,14 @@ export class HttpDisk {
     const hostPath = hostPathOf(path);
     const found = await this.#find(path, hostPath);
     if (found === null || found === "directory") return null;
-    const { file, tail } = found;
+    const { file, pieces } = found;
     const wanted = Math.min(tailBytes, file.size);
-    if (tail.length > 0 || wanted === 0) return new HttpFile(file, tail, this.#source);
+    if (pieces.length > 0 || wanted === 0) return new HttpFile(file, pieces, this.#source);
+    const tail = this.#source.blocks.tail(keyOf(file), file.size, wanted);
+    if (tail.length > 0) return withTail(file, tail, this.#source);
     const memory = wanted === file.size ? allocate?.(wanted) : undefined;
-    const read = await new HttpFile(file, NO_BYTES, this.#source).read(file.size - wanted, wanted, memory);
-    return new HttpFile(file, read, this.#source);
+    const read = await new HttpFile(file, [], this.#source).read(file.size - wanted, wanted, memory);
+    return withTail(file, read, this.#source);
   }
 
   async list(path: string): Promise<DirectoryEntry[] | null> {
@@ -101,37 +127,37 @@ export class HttpDisk {
     return names.size === 0 ? null : Array.from(names, ([name, kind]) => ({ name, kind }));
   }
 
-  async stat(path: string): Promise<FileStat | null> {
+  async stat(path: string): Promise<StoredStat | null> {
     const found = await this.#find(path, hostPathOf(path));
     if (found === null) return null;
-    return found === "directory" ? statOf("directory", 0, "") : statOf("file", found.file.size, found.file.identity);
+    if (found === "directory") return { kind: "directory", size: 0 };
+    const { size, identity } = found.file;
+    return { kind: "file", size, identity };
   }
 
   /** Finds a file or directory; null if it does not exist. */
-  async #find(path: string, hostPath: string): Promise<{ file: KnownFile; tail: Uint8Array } | "directory" | null> {
+  async #find(path: string, hostPath: string): Promise<FoundFile | "directory" | null> {
     if (hostPath === "") return "directory";
     const index = await this.#publishedIndex();
     if (index === null) return this.#findUnindexed(path, hostPath);
     const published = index.file(hostPath);
     const heads = await this.#headsOf(index, hostPath);
     const head = heads?.get(hostPath);
-    const tail = head?.tail ?? NO_BYTES;
     if (published !== undefined) {
-      const { size, hash } = published;
-      const isHead = head !== undefined && head.size === size;
-      return { file: this.#knownFile(path, hostPath, size, null, hash), tail: isHead ? tail : NO_BYTES };
+      const { size, etag } = published;
+      const pieces = head?.size === size ? head.pieces : [];
+      return { file: knownFile(path, hostPath, size, null, etag), pieces };
     }
-    if (head !== undefined) return { file: this.#knownFile(path, hostPath, head.size, null, "head"), tail };
+    if (head !== undefined) {
+      return { file: knownFile(path, hostPath, head.size, null, "head"), pieces: head.pieces };
+    }
     if (index.entries(hostPath) !== null) return "directory";
     if (index.covers(hostPath) || heads?.has(hostPath) === true) return null;
     const isDirectory = Array.from(heads?.keys() ?? []).some((file) => file.startsWith(`${hostPath}/`));
     return isDirectory ? "directory" : this.#ask(path, hostPath);
   }
 
-  async #findUnindexed(
-    path: string,
-    hostPath: string,
-  ): Promise<{ file: KnownFile; tail: Uint8Array } | "directory" | null> {
+  async #findUnindexed(path: string, hostPath: string): Promise<FoundFile | "directory" | null> {
     const { table, rest } = tablePathOf(hostPath);
     const [part, name] = rest;
     // Records of this engine beside tables: a host without an index has none that matter to readers.
@@ -172,11 +198,11 @@ export class HttpDisk {
   }
 
   /** Asks the host for a file of unknown size; answers from memory if it was asked recently. */
-  async #ask(path: string, hostPath: string): Promise<{ file: KnownFile; tail: Uint8Array } | null> {
+  async #ask(path: string, hostPath: string): Promise<FoundFile | null> {
     const remembered = this.#known.peek(hostPath);
     if (remembered !== undefined) {
       if (isImmutable(hostPath) || this.#isFresh(remembered.askedMs))
-        return { file: remembered.file, tail: NO_BYTES };
+        return { file: remembered.file, pieces: [] };
     }
     const askedMs = performance.now();
     const fetched = await this.#lastBytes(hostPath);
@@ -187,11 +213,11 @@ export class HttpDisk {
     const { start, bytes, validator } = fetched;
     const size = fetched.size ?? start + bytes.length;
     // Without a validator, the last bytes tell at least some changes.
-    const file = this.#knownFile(path, hostPath, size, validator, validator ?? hashOf(bytes));
+    const file = knownFile(path, hostPath, size, validator, validator ?? hashOf(bytes));
     this.#known.set(hostPath, { file, askedMs }, 1);
     this.#source.blocks.keep(keyOf(file), start, bytes, size);
     const tail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
-    return { file, tail };
+    return { file, pieces: tailPieces(file, tail) };
   }
 
   async #lastBytes(hostPath: string): Promise<FetchedBytes | null> {
@@ -204,10 +230,6 @@ export class HttpDisk {
       if (size === 0) return { start: 0, bytes: new Uint8Array(0), size, validator: null };
       return this.#requests.range(hostPath, { start: Math.max(0, size - TAIL_BYTES), end: size }, size);
     }
-  }
-
-  #knownFile(path: string, hostPath: string, size: number, validator: string | null, mark: string): KnownFile {
-    return { path, hostPath, size, validator, identity: `${size}-${mark}` };
   }
 
   /** Returns the latest version of a table without an index. */
@@ -225,7 +247,7 @@ export class HttpDisk {
         whole: async (hostPath) => {
           this.#known.delete(hostPath);
           const found = await this.#ask(`/${hostPath}`, hostPath);
-          return found && new HttpFile(found.file, found.tail, this.#source).read(0, found.file.size);
+          return found && new HttpFile(found.file, found.pieces, this.#source).read(0, found.file.size);
         },
         hasManifest: isThere,
       },
@@ -262,9 +284,9 @@ export class HttpDisk {
     if (table === undefined || table.heads === null || tablePathOf(hostPath).rest.length < 2) return null;
     const { location, heads } = table;
     const path = `${location}/${heads.path}`;
-    return this.#heads.get(`${path}|${heads.hash}`, async () => {
+    return this.#heads.get(`${path}|${heads.etag}`, async () => {
       const fetched = await this.#requests.whole(path, MAX_HEADS_FILE_BYTES);
-      const isPublished = fetched !== null && hashOf(fetched.bytes) === heads.hash;
+      const isPublished = fetched !== null && hashOf(fetched.bytes) === heads.etag;
       // Heads of another publication, or none, only cost requests.
       const decoded = isPublished ? decodeHeads(fetched.bytes) : null;
       const value = new Map<string, FileHead>();
@@ -294,13 +316,17 @@ function parseVersion(name: string): number | null {
   }
 }
 
-const statOf = (kind: "file" | "directory", size: number, identity: string): FileStat => ({
-  kind,
-  size,
-  identity,
-  modifiedNs: 0n,
-  changedNs: 0n,
-  birthNs: 0n,
-  inode: "",
-  links: 1,
-});
+/** @param mark changes with the content */
+const knownFile = (
+  path: string,
+  hostPath: string,
+  size: number,
+  validator: string | null,
+  mark: string,
+): KnownFile => ({ path, hostPath, size, validator, identity: `${size}-${mark}` });
+
+const tailPieces = ({ size }: KnownFile, tail: Uint8Array): FilePiece[] =>
+  tail.length === 0 ? [] : [{ start: size - tail.length, bytes: tail }];
+
+const withTail = (file: KnownFile, tail: Uint8Array, source: HttpFileSource): HttpFile =>
+  new HttpFile(file, tailPieces(file, tail), source);

@@ -4,13 +4,19 @@
  */
 
 import { onNextTurn } from "../../async/timers.js";
+import { concatBytes } from "../../bytes/concat.js";
 import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { changedFile, type FetchedBytes, type HttpRequests } from "./httpRequests.js";
+import type { FilePiece } from "./publishedHeads.js";
 
 /** Size of the cached blocks. A request costs as much time as hundreds of kilobytes. */
 const BLOCK_BYTES = 16 * 1024;
+/** Pieces shorter than this mostly tell where the next read begins, so more is read with them. */
+const SHORT_BYTES = 1024;
+/** Minimum bytes of a request that begins with a short piece. */
+const AHEAD_BYTES = 64 * 1024;
 /** Maximum gap between pieces that one request reads. */
 const GAP_BYTES = 128 * 1024;
 /** Maximum bytes of a request that joins pieces. */
@@ -26,6 +32,19 @@ export class BlockCache {
 
   peek(file: string, block: number): Uint8Array | undefined {
     return this.#blocks.peek(`${file}|${block}`);
+  }
+
+  /** Returns the last bytes of a file, as many as are in blocks; at most `length` and a block. */
+  tail(file: string, size: number, length: number): Uint8Array {
+    const blocks: Uint8Array[] = [];
+    let start = size;
+    while (start > 0 && size - start < length) {
+      const block = this.peek(file, Math.floor((start - 1) / BLOCK_BYTES));
+      if (block === undefined) break;
+      blocks.unshift(block);
+      start -= block.length;
+    }
+    return concatBytes(blocks);
   }
 
   /** Keeps the blocks that lie in the bytes as a whole. @param size of the file, whose last block is shorter */
@@ -80,33 +99,30 @@ export class HttpFile implements ReadHandle {
   readonly #requests: HttpRequests;
   readonly #blocks: BlockCache;
   readonly #onChange: (file: KnownFile) => void;
-  /** Bytes that came with the opening; they stay as long as the handle. */
-  readonly #tail: { readonly start: number; readonly bytes: Uint8Array };
+  /** Parts that came with the opening, ascending; they stay as long as the handle. */
+  readonly #pieces: readonly FilePiece[];
   #isTailTaken = false;
   #pending: PendingRead | null = null;
 
   /**
-   * @param tail last bytes of the file, which `open` read; maybe none
+   * @param pieces parts of the file that are known, ascending
    * @param onChange receives the file if the host has another one meanwhile
    */
-  constructor(
-    file: KnownFile,
-    tail: Uint8Array,
-    { requests, blocks, onChange }: HttpFileSource,
-  ) {
+  constructor(file: KnownFile, pieces: readonly FilePiece[], { requests, blocks, onChange }: HttpFileSource) {
     this.#file = file;
     ({ path: this.path, size: this.size, identity: this.identity } = file);
-    this.#tail = { start: file.size - tail.length, bytes: tail };
+    this.#pieces = pieces;
     this.#requests = requests;
     this.#blocks = blocks;
     this.#onChange = onChange;
   }
 
   takeTail(): Uint8Array | null {
-    if (this.#isTailTaken || this.#tail.bytes.length === 0) return null;
+    const last = this.#pieces[this.#pieces.length - 1];
+    if (this.#isTailTaken || last === undefined || last.start + last.bytes.length < this.size) return null;
     this.#isTailTaken = true;
     // A copy: callers may keep and change what they are given.
-    return this.#tail.bytes.slice();
+    return last.bytes.slice();
   }
 
   async read(byteOffset: number, length: number, memory?: Uint8Array): Promise<Uint8Array> {
@@ -174,25 +190,27 @@ export class HttpFile implements ReadHandle {
     return { start: fetched.start, bytes };
   }
 
-  /** Copies a piece from the tail and from cached blocks. Returns false if a part is missing. */
+  /** Copies a piece from known parts and cached blocks. Returns false if bytes are missing. */
   #fillFromMemory(piece: WantedPiece): boolean {
-    const { start, end } = piece;
-    const tail = this.#tail;
-    if (start >= tail.start) {
-      copyPart(piece, tail.start, tail.bytes);
-      return true;
+    const found: FilePiece[] = [];
+    for (let start = piece.start; start < piece.end; ) {
+      const part = this.#partAt(start);
+      if (part === null) return false;
+      found.push(part);
+      start = part.start + part.bytes.length;
     }
-    const blocks: [number, Uint8Array][] = [];
-    const blocksEnd = Math.min(end, tail.start);
-    const key = keyOf(this.#file);
-    for (let from = start - (start % BLOCK_BYTES); from < blocksEnd; from += BLOCK_BYTES) {
-      const block = this.#blocks.peek(key, from / BLOCK_BYTES);
-      if (block === undefined) return false;
-      blocks.push([from, block]);
-    }
-    for (const [from, block] of blocks) copyPart(piece, from, block);
-    copyPart(piece, tail.start, tail.bytes);
+    for (const { start, bytes } of found) copyPart(piece, start, bytes);
     return true;
+  }
+
+  /** Returns bytes in memory that hold an offset. */
+  #partAt(offset: number): FilePiece | null {
+    for (const piece of this.#pieces) {
+      if (piece.start <= offset && offset < piece.start + piece.bytes.length) return piece;
+    }
+    const block = Math.floor(offset / BLOCK_BYTES);
+    const bytes = this.#blocks.peek(keyOf(this.#file), block);
+    return bytes === undefined ? null : { start: block * BLOCK_BYTES, bytes };
   }
 }
 
@@ -225,7 +243,9 @@ export function joinedSpans(pieces: readonly Span[], size: number): Span[] {
   for (const piece of ascending) {
     const isLarge = piece.end - piece.start >= UNCACHED_BYTES;
     const start = isLarge ? piece.start : piece.start - (piece.start % BLOCK_BYTES);
-    const end = isLarge ? piece.end : Math.min(size, Math.ceil(piece.end / BLOCK_BYTES) * BLOCK_BYTES);
+    const isShort = piece.end - piece.start < SHORT_BYTES;
+    const wantedEnd = isShort ? start + AHEAD_BYTES : Math.ceil(piece.end / BLOCK_BYTES) * BLOCK_BYTES;
+    const end = isLarge ? piece.end : Math.min(size, Math.max(piece.end, wantedEnd));
     const last = spans[spans.length - 1];
     const joins =
       last !== undefined &&

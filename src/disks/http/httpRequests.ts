@@ -130,11 +130,7 @@ export class HttpRequests {
   }
 
   /** Takes the whole file in place of a range, if the file is small. */
-  async #wholeInstead(
-    response: Response,
-    path: string,
-    onBytes: () => void,
-  ): Promise<FetchedBytes> {
+  async #wholeInstead(response: Response, path: string, onBytes: () => void): Promise<FetchedBytes> {
     try {
       const bytes = await readBody(response, MAX_WHOLE_BYTES, path, onBytes);
       return { start: 0, bytes, size: bytes.length, validator: validatorOf(response) };
@@ -322,7 +318,9 @@ const wrongRange = (path: string, sent: string): CorruptFileError =>
 
 /** Returns the error for a file that is no longer the one that was opened. */
 export const changedFile = (path: string): ConcurrentModificationError =>
-  new ConcurrentModificationError(`${path}: the file changed on its host while it was read; open the table again`);
+  new ConcurrentModificationError(
+    `${path}: the file changed on its host while it was read; open the table again`,
+  );
 
 function failureOf({ status, headers }: Response, path: string): Error {
   const message = `${path}: the host answered with status ${status}`;

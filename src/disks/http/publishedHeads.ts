@@ -1,13 +1,13 @@
 /**
  * Heads of a published table: one file with what every reader of the latest version reads first. These are
- * the manifest, small files as a whole, and the metadata at the ends of data files and index files. A reader
- * gets them with one request.
+ * the manifest, small files as a whole, and of larger files the metadata and the words that tell where the
+ * rows of a page are. A reader gets all of it with one request.
  *
  *     "TYHEADS1"                8 bytes
- *     u32 length, JSON          [[path, size of the file, start of the piece, length of the piece], …]
+ *     u32 length, JSON          [[path, size of the file, start of a piece, length of the piece, …], …]
  *     pieces                    in the order of the list
  *
- * A piece always reaches to the end of its file. A file without a piece has length 0: only its size is told.
+ * Pieces of a file ascend. A file without pieces is in the list for its size.
  */
 
 import { readUint32 } from "../../bytes/littleEndian.js";
@@ -16,20 +16,35 @@ import { XxHash64 } from "../../bytes/xxHash64.js";
 const MAGIC = new TextEncoder().encode("TYHEADS1");
 const PREFIX_BYTES = 12;
 
-/** Last bytes of a file, maybe none, and its size. */
+/** A part of a file. */
+export interface FilePiece {
+  readonly start: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Size and some parts of a file. */
 export interface FileHead {
   readonly size: number;
-  readonly tail: Uint8Array;
+  /** Ascending. */
+  readonly pieces: readonly FilePiece[];
 }
 
 /** Returns the content of a heads file. @param heads by the path below the table's directory */
 export function encodeHeads(heads: ReadonlyMap<string, FileHead>): Uint8Array[] {
-  const rows = Array.from(heads, ([path, { size, tail }]) => [path, size, size - tail.length, tail.length]);
+  const pieces: Uint8Array[] = [];
+  const rows = Array.from(heads, ([path, head]) => {
+    const row: (string | number)[] = [path, head.size];
+    for (const { start, bytes } of head.pieces) {
+      row.push(start, bytes.length);
+      pieces.push(bytes);
+    }
+    return row;
+  });
   const json = new TextEncoder().encode(JSON.stringify(rows));
   const prefix = new Uint8Array(PREFIX_BYTES);
   prefix.set(MAGIC);
   new DataView(prefix.buffer).setUint32(MAGIC.length, json.length, true);
-  return [prefix, json, ...Array.from(heads.values(), ({ tail }) => tail)];
+  return [prefix, json, ...pieces];
 }
 
 /** Decodes heads; null for other bytes. */
@@ -41,15 +56,23 @@ export function decodeHeads(bytes: Uint8Array): Map<string, FileHead> | null {
   if (rows === null) return null;
   const heads = new Map<string, FileHead>();
   let from = end;
-  for (const [path, size, start, length] of rows) {
-    if (start + length !== size || from + length > bytes.length) return null;
-    heads.set(path, { size, tail: bytes.subarray(from, from + length) });
-    from += length;
+  for (const [path, size, ...numbers] of rows) {
+    const pieces: FilePiece[] = [];
+    let last = 0;
+    for (let index = 0; index < numbers.length; index += 2) {
+      const start = numbers[index];
+      const length = numbers[index + 1];
+      if (start < last || start + length > size || from + length > bytes.length) return null;
+      pieces.push({ start, bytes: bytes.subarray(from, from + length) });
+      from += length;
+      last = start + length;
+    }
+    heads.set(path, { size, pieces });
   }
   return heads;
 }
 
-type Row = readonly [path: string, size: number, start: number, length: number];
+type Row = readonly [path: string, size: number, ...numbers: number[]];
 
 function parseRows(json: Uint8Array): Row[] | null {
   let rows: unknown;
@@ -63,7 +86,8 @@ function parseRows(json: Uint8Array): Row[] | null {
 
 const isRow = (row: unknown): row is Row =>
   Array.isArray(row) &&
-  row.length === 4 &&
+  row.length >= 2 &&
+  row.length % 2 === 0 &&
   typeof row[0] === "string" &&
   row.slice(1).every((value) => Number.isSafeInteger(value) && value >= 0);
 

@@ -1,14 +1,14 @@
 /**
  * The index of a published namespace: the file `tiltyard-index.json` in its directory. A host of files
  * cannot list directories. The index says which tables there are, and names the files whose names a reader
- * cannot know: manifests, tags, branches. Sizes and hashes of these files save requests.
+ * cannot know: manifests, tags, branches. Sizes and ETags of these files save requests.
  *
  *     { "format": "tiltyard-index", "version": 1,
  *       "tables": [{
  *         "location": "trees.lance",                        directory below the namespace's
- *         "files": [{ "path": "_versions/…", "size": 812, "hash": "…" }],
+ *         "files": [{ "path": "_versions/…", "size": 812, "etag": "…" }],
  *         "indices": ["<uuid>"],                            names of the directories below _indices
- *         "heads": { "path": "_tiltyard/heads-….bin", "size": 12345, "hash": "…" } }] }
+ *         "heads": { "path": "_tiltyard/heads-….bin", "size": 12345, "etag": "…" } }] }
  *
  * `heads` names a file with what a reader of the latest version reads first (publishedHeads.ts).
  */
@@ -28,8 +28,8 @@ export interface PublishedFile {
   /** Path below the directory of the table, with `/`. */
   readonly path: string;
   readonly size: number;
-  /** XXH64 of the content, in hexadecimal. */
-  readonly hash: string;
+  /** 16 hexadecimal digits that change with the content; of heads and small files, its XXH64. */
+  readonly etag: string;
 }
 
 export interface PublishedTable {
@@ -41,7 +41,13 @@ export interface PublishedTable {
 }
 
 /** Parts of a table whose files the index does not name. */
-const UNLISTED: ReadonlySet<string> = new Set(["data", "_indices", "_deletions", "_transactions", "_computed"]);
+const UNLISTED: ReadonlySet<string> = new Set([
+  "data",
+  "_indices",
+  "_deletions",
+  "_transactions",
+  "_computed",
+]);
 
 /** An index, by path. */
 export class PublishedIndex {
@@ -138,10 +144,10 @@ function tableOf(value: unknown): PublishedTable {
 
 function fileOf(value: unknown): PublishedFile {
   if (!isRecord(value)) throw invalid("a file");
-  const { size, hash } = value;
+  const { size, etag } = value;
   if (typeof size !== "number" || !Number.isSafeInteger(size) || size < 0) throw invalid("a size");
-  if (typeof hash !== "string" || !/^[0-9a-f]{16}$/.test(hash)) throw invalid("a hash");
-  return { path: pathOf(value.path), size, hash };
+  if (typeof etag !== "string" || !/^[0-9a-f]{16}$/.test(etag)) throw invalid("an ETag");
+  return { path: pathOf(value.path), size, etag };
 }
 
 function pathOf(value: unknown): string {
@@ -158,7 +164,8 @@ function listOf(value: unknown, name: string): unknown[] {
   return value;
 }
 
-const invalid = (what: string): CorruptFileError => new CorruptFileError(INDEX_NAME, 0, `${what} is not valid`);
+const invalid = (what: string): CorruptFileError =>
+  new CorruptFileError(INDEX_NAME, 0, `${what} is not valid`);
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

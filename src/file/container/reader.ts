@@ -71,6 +71,8 @@ export interface DataFileMetadata {
   readonly path: string;
   /** Identity of the handle that read it. Equal identities mean equal bytes only under the same path. */
   readonly identity: string;
+  /** Size of the file. */
+  readonly byteLength: number;
   readonly version: ReadableVersion;
   readonly rowCount: number;
   readonly columns: readonly DataColumn[];
@@ -146,6 +148,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   return {
     path,
     identity: handle.identity,
+    byteLength: fileSize,
     version: footer.version,
     rowCount,
     columns,
@@ -176,12 +179,13 @@ function hasLegacyVersion(tail: Uint8Array): boolean {
 const NO_DESCRIPTOR = FileDescriptor.create({});
 
 /** Returns a file of 0.1. Its columns are numbered by the ids of their fields. */
-function legacyMetadata(legacy: LegacyFile, { identity }: ReadHandle, path: string): DataFileMetadata {
+function legacyMetadata(legacy: LegacyFile, { identity, size }: ReadHandle, path: string): DataFileMetadata {
   const columns: DataColumn[] = [];
   for (const id of legacy.fieldIds) columns[id] = { pages: [] };
   return {
     path,
     identity,
+    byteLength: size,
     version: "0.1",
     rowCount: legacy.rowCount,
     columns,
@@ -428,9 +432,23 @@ export async function readGlobalBuffer(
   file: DataFileMetadata,
   number: number,
 ): Promise<Uint8Array> {
+  const [bytes] = await readRanges(handle, [globalRange(file, number)]);
+  file.globalChecksums?.verifyGlobal(number, bytes, file.path, file.globalBuffers[number].byteOffset);
+  return bytes;
+}
+
+/** Like {@link readGlobalBuffer}, for a file whose content is in memory. Returns a copy. */
+export function globalBufferOf(file: DataFileMetadata, content: Uint8Array, number: number): Uint8Array {
+  const { byteOffset, length } = globalRange(file, number);
+  if (byteOffset + length > content.length)
+    throw new CorruptFileError(file.path, byteOffset, `a buffer of ${length} bytes leaves the file`);
+  const bytes = content.slice(byteOffset, byteOffset + length);
+  file.globalChecksums?.verifyGlobal(number, bytes, file.path, byteOffset);
+  return bytes;
+}
+
+function globalRange(file: DataFileMetadata, number: number): ByteRange {
   const range = file.globalBuffers[number];
   if (range === undefined) throw new CorruptFileError(file.path, 0, `has no global buffer ${number}`);
-  const [bytes] = await readRanges(handle, [range]);
-  file.globalChecksums?.verifyGlobal(number, bytes, file.path, range.byteOffset);
-  return bytes;
+  return range;
 }

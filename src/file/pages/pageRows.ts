@@ -357,9 +357,9 @@ function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
 
 const slicedPage = (
   { origin }: RequestPlan,
-  { rows, rowCount, layout }: PageSlice,
+  { rows, rowCount, layout, layoutOf }: PageSlice,
   buffers: readonly Uint8Array[],
-): EncodedRows => ({ rows, rowCount, layout, buffers, origin });
+): EncodedRows => ({ rows, rowCount, layout: layoutOf?.(buffers[0]) ?? layout, buffers, origin });
 
 const listOf = ({ byteOffset, length }: ByteRange): RangeList => ({
   byteOffsets: Float64Array.of(byteOffset),

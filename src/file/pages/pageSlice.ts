@@ -6,12 +6,13 @@
  *                            where the chunks are, and for lists the repetition index
  *     full-zip, fixed        the rows themselves, which all have one size
  *     full-zip, variable     the rows themselves; the repetition index tells where they are
+ *     full-zip with lists    likewise
  *     constant               nothing, or the page's one value
  *     blob                   as the mini-block page in it
  *     arrays of 2.0          the rows themselves, if they have one size and none is null
  *
  * A page is sliced if each row is one event, if all rows have equally many events, or if it is a mini-block
- * page of lists. Chunks may begin and end within a row. With equally many events per row, a slice has enough
+ * or full-zip page of lists. Chunks may begin and end within a row. With equally many events per row, a slice has enough
  * chunks for whole rows. Lists may be long: unwanted rows at the ends of a slice may lack their beginning or
  * end. Other pages with lists, and constant pages with levels, are read whole. Files of other writers have no
  * checksums: this file checks the structures that tell where rows are, the codecs check the rest.
@@ -28,6 +29,7 @@ import {
 import type { ByteRange, RangeList } from "../../io/disk/ranges.js";
 import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { ChunkWords } from "../structural/chunkWords.js";
+import { countZippedEvents } from "../structural/zippedEvents.js";
 import { plainRowBytes } from "../v20/fixedWidth.js";
 import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
 
@@ -56,6 +58,8 @@ export interface PageSlice {
   readonly ranges: RangeList;
   /** Makes the page's buffers from the bytes of all `ranges`, back to back. */
   assemble(bytes: Uint8Array): Uint8Array[];
+  /** Returns the layout of the assembled page, if only its bytes tell how many events it has. */
+  layoutOf?(bytes: Uint8Array): PageEncoding;
 }
 
 /** Locations of the chunks of a mini-block page, and its dictionary. */
@@ -114,8 +118,9 @@ export function sliceable(page: SlicedPage): Sliceable | null {
     return mayCut ? { kind: "miniBlock", layout: miniBlock, buffers } : null;
   }
   if (fullZip !== undefined) {
+    if (fullZip.repBits > 0) return valuesPerRow === 1 ? zippedLists(fullZip, page) : null;
     const rows = fullZip.itemCount === valueCount && fullZip.visibleItemCount === valueCount;
-    if (!rows || fullZip.repBits !== 0 || !itemsOnly(fullZip.layers)) return null;
+    if (!rows || !itemsOnly(fullZip.layers)) return null;
     if (fullZip.bitsPerOffset === undefined) return fixedRows(fullZip, page);
     return valuesPerRow === 1 ? variableRows(fullZip, page) : null;
   }
@@ -143,6 +148,15 @@ function variableRows(layout: FullZipLayout, { bufferRanges, rowCount }: SlicedP
   const entryBytes = bufferRanges[1].length / (rowCount + 1);
   if (entryBytes !== 1 && entryBytes !== 2 && entryBytes !== 4 && entryBytes !== 8) return null;
   return { kind: "variableRows", layout, entryBytes };
+}
+
+/** Returns the way to slice a page of lists. Only rows of variable size have an index. */
+function zippedLists(layout: FullZipLayout, page: SlicedPage): Sliceable | null {
+  const { repBits, defBits, bitsPerOffset, bitsPerValue = 0 } = layout;
+  const hasKnownSizes =
+    bitsPerOffset === undefined ? bitsPerValue % 8 === 0 : bitsPerOffset === 32 || bitsPerOffset === 64;
+  const isReadable = hasKnownSizes && repBits <= 16 && defBits <= 16;
+  return isReadable ? variableRows(layout, page) : null;
 }
 
 /** Returns a page with `rows` of a constant page. */
@@ -233,7 +247,12 @@ export function sliceVariableRows(
     byteOffsets[run] = events.byteOffset + start;
     lengths[run] = end - start;
   }
-  return zippedSlice(layout, rows, { byteOffsets, lengths });
+  const slice = zippedSlice(layout, rows, { byteOffsets, lengths });
+  if (layout.repBits === 0) return slice;
+  const layoutOf = (bytes: Uint8Array): PageEncoding => ({
+    fullZip: { ...layout, ...countZippedEvents(bytes, layout, origin) },
+  });
+  return { ...slice, layoutOf };
 }
 
 function readEntry(bytes: Uint8Array, index: number, entryBytes: number): number {

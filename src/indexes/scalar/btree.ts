@@ -96,12 +96,14 @@ export const BTREE: IndexKind = {
 };
 
 async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
-  const lookup = await OpenIndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type));
+  const [lookup, data] = await Promise.all([
+    OpenIndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type)),
+    OpenIndexFile.open(files, PAGE_DATA, pageData(field.type)),
+  ]);
   if ((lookup.text("range_partitioned") ?? "false") !== "false") {
     throw new UnsupportedError(`${lookup.path}: this release does not support range-partitioned indexes`);
   }
   const pageRows = lookup.count("batch_size", PAGE_ROWS, MAX_PAGE_ROWS);
-  const data = await OpenIndexFile.open(files, PAGE_DATA, pageData(field.type));
   const pageCount = Math.ceil(data.rowCount / pageRows);
   if (lookup.rowCount !== pageCount || pageCount > MAX_PAGES) {
     lookup.fail(

@@ -56,17 +56,30 @@ const POSITION_COLUMNS: Readonly<Record<NonNullable<PositionLayout>, readonly Fi
 /** Lists between yields. */
 const STEP_LISTS = 128;
 
-/** Opens a file of LanceDB 0.21 and later. @throws UnsupportedError for another layout; CorruptFileError */
+/**
+ * Opens a file of LanceDB 0.21 and later. Returns a function that makes the postings of as many documents as
+ * the partition has.
+ * @throws UnsupportedError for another layout; CorruptFileError
+ */
 export async function openPostings(
   files: IndexFiles,
   name: string,
   form: PostingForm,
   layout: PositionLayout,
-  documentCount: number,
-): Promise<PostingFile> {
+): Promise<(documentCount: number) => PostingFile> {
   const columnsFor = (positions: PositionLayout): readonly FileColumnType[] =>
     positions === null ? LIST_COLUMNS : [...LIST_COLUMNS, ...POSITION_COLUMNS[positions]];
   const file: OpenIndexFile = await OpenIndexFile.open(files, name, columnsFor(layout));
+  return (documentCount) => postingsOf(file, columnsFor, form, layout, documentCount);
+}
+
+function postingsOf(
+  file: OpenIndexFile,
+  columnsFor: (positions: PositionLayout) => readonly FileColumnType[],
+  form: PostingForm,
+  layout: PositionLayout,
+  documentCount: number,
+): PostingFile {
   const { path } = file;
   const listOf = ([count, posting, ...positions]: readonly Column[], read: PositionLayout): PostingList => {
     const [{ items, start, end }] = listsOf(posting, path);
@@ -85,8 +98,7 @@ export async function openPostings(
     tokenCount: file.rowCount,
     async lists(ids, withPositions, signal) {
       const read = withPositions ? layout : null;
-      const columns: Column[] = [];
-      for (const column of columnsFor(read)) columns.push(await file.take(column.name, ids, signal));
+      const columns = await Promise.all(columnsFor(read).map(({ name }) => file.take(name, ids, signal)));
       const pace = new Pace(STEP_LISTS);
       const lists: PostingList[] = [];
       for (let row = 0; row < ids.length; row++) {

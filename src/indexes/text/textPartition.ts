@@ -71,6 +71,7 @@ export class TextPartition {
   #idRuns: IdRuns | null | undefined;
   /** True once the order of the tokens is checked. */
   #isSorted = false;
+  #singleIdSearches = 0;
 
   private constructor(
     private readonly files: IndexFiles,
@@ -86,15 +87,18 @@ export class TextPartition {
   static async open(files: IndexFiles, id: string, form: PartitionForm): Promise<TextPartition> {
     const names = partitionFiles(id);
     const { tokens: format, positions } = form;
-    const { docs, tokens } = await openHead(files, names, format);
-    const postings = await openPostings(files, names.invert, form, positions, docs.rowCount);
+    const [{ docs, tokens }, openedPostings] = await Promise.all([
+      openHead(files, names, format),
+      openPostings(files, names.invert, form, positions),
+    ]);
+    const postings = openedPostings(docs.rowCount);
     return new TextPartition(files, docs, tokens, format, postings, positions !== null);
   }
 
   /** Opens {@link LEGACY_FILES}. @throws UnsupportedError for another layout; CorruptFileError */
   static async openLegacy(files: IndexFiles): Promise<TextPartition> {
     const { docs, tokens } = await openHead(files, LEGACY_FILES, "arrow");
-    const documents = (): Promise<DocumentTable> => readDocuments(files, docs);
+    const documents = (): Promise<DocumentTable> => readDocuments(docs);
     const postings = await LegacyPostings.open(files, LEGACY_FILES.invert, tokens.rowCount, documents);
     return new TextPartition(files, docs, tokens, "arrow", postings, postings.hasPositions);
   }
@@ -111,7 +115,7 @@ export class TextPartition {
   /** Returns the number of tokens of all documents. */
   async totalTokens(signal?: AbortSignal): Promise<number> {
     if (this.#totalTokens === null) {
-      const { lengths } = await this.documents(signal);
+      const lengths = await this.lengths(signal);
       let total = 0;
       for (let document = 0; document < lengths.length; document++) total += lengths[document];
       this.#totalTokens = total;
@@ -120,7 +124,29 @@ export class TextPartition {
   }
 
   documents(signal?: AbortSignal): Promise<DocumentTable> {
-    return readDocuments(this.files, this.docs, signal);
+    return readDocuments(this.docs, signal);
+  }
+
+  /** Returns the number of tokens of each document. */
+  lengths(signal?: AbortSignal): Promise<Uint32Array> {
+    return documentNumbers(this.docs, "_num_tokens", signal);
+  }
+
+  /** Reads the row ids of some documents, as pairs of words. @param documents ascending and distinct */
+  async idsOf(documents: Uint32Array, signal?: AbortSignal): Promise<Uint32Array> {
+    return integerWords(await this.docs.take("_rowid", documents, signal), this.docs.path);
+  }
+
+  /** True if a search should look up single row ids: the file is large, and few searches came before. */
+  get prefersSingleIds(): boolean {
+    const { docs } = this;
+    if (docs.metadata.content !== null || this.#singleIdSearches >= SINGLE_ID_SEARCHES) return false;
+    return this.files.parts.peek(documentsKey(docs, "_rowid")) === undefined;
+  }
+
+  /** Counts a search that has looked up single row ids. */
+  noteSingleIds(): void {
+    this.#singleIdSearches++;
   }
 
   /** Returns a look-up of the row ids of {@link documents}. */
@@ -152,10 +178,8 @@ export class TextPartition {
   async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
     const [texts, ids] = await cachedColumns(this.files, `${this.tokenFile.cacheKey}columns`, async () => {
       if (this.tokenFormat === "fst") return this.#walkFst(signal);
-      return [
-        await this.tokenFile.column("_token", signal),
-        await this.tokenFile.column("_token_id", signal),
-      ];
+      const names = ["_token", "_token_id"];
+      return Promise.all(names.map((name) => this.tokenFile.column(name, signal)));
     });
     const words = integerWords(ids, this.tokenFile.path);
     this.#checkTokenCount(words.length);
@@ -272,24 +296,32 @@ async function openHead(
   tokenFormat: PartitionForm["tokens"],
 ): Promise<{ readonly docs: OpenIndexFile; readonly tokens: OpenIndexFile }> {
   const fstColumns = [{ name: "_token_fst_bytes", type: LARGE_BINARY_TYPE }];
-  return {
-    docs: await OpenIndexFile.open(files, names.docs, DOCUMENT_COLUMNS),
-    tokens: await OpenIndexFile.open(files, names.tokens, tokenFormat === "fst" ? fstColumns : TOKEN_COLUMNS),
-  };
+  const [docs, tokens] = await Promise.all([
+    OpenIndexFile.open(files, names.docs, DOCUMENT_COLUMNS),
+    OpenIndexFile.open(files, names.tokens, tokenFormat === "fst" ? fstColumns : TOKEN_COLUMNS),
+  ]);
+  return { docs, tokens };
 }
 
-async function readDocuments(
-  files: IndexFiles,
-  docs: OpenIndexFile,
-  signal?: AbortSignal,
-): Promise<DocumentTable> {
-  const [ids, lengths] = await cachedColumns(files, `${docs.cacheKey}columns`, async () => [
-    await docs.column("_rowid", signal),
-    await docs.column("_num_tokens", signal),
+async function readDocuments(docs: OpenIndexFile, signal?: AbortSignal): Promise<DocumentTable> {
+  const [ids, lengths] = await Promise.all([
+    documentNumbers(docs, "_rowid", signal),
+    documentNumbers(docs, "_num_tokens", signal),
   ]);
-  const { path, rowCount } = docs;
-  return { ids: integerWords(ids, path), lengths: integerWords(lengths, path), count: rowCount };
+  return { ids, lengths, count: docs.rowCount };
 }
+
+/** Returns a column of the documents from the cache. */
+async function documentNumbers(
+  docs: OpenIndexFile,
+  name: "_rowid" | "_num_tokens",
+  signal: AbortSignal | undefined,
+): Promise<Uint32Array> {
+  const span = { start: 0, end: docs.rowCount };
+  return integerWords(await docs.cachedSpan(documentsKey(docs, name), name, span, signal), docs.path);
+}
+
+const documentsKey = (docs: OpenIndexFile, name: string): string => `${docs.cacheKey}${name}`;
 
 /** Returns columns that are cached together. */
 async function cachedColumns(
@@ -305,6 +337,8 @@ async function cachedColumns(
   return (part as StructColumn).children;
 }
 
+/** Searches of a partition that look up single row ids, before one reads all. */
+const SINGLE_ID_SEARCHES = 2;
 /** Tokens between yields. */
 const STEP_TOKENS = 1024;
 /** Lists between yields. */

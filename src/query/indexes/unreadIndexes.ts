@@ -63,21 +63,40 @@ export async function openSegmentFile(
 ): Promise<DataFileMetadata> {
   if (!isFileName(name)) throw new UnsupportedError(`${directory}/ should hold ${JSON.stringify(name)}`);
   const path = `${directory}/${name}`;
-  const size = (await stat(path))?.size ?? null;
-  if (size === 0) throw new UnsupportedError(`${path} is empty`);
   const recorded = files.find((file) => file.path === name)?.sizeBytes;
-  if (size === null) {
-    if (recorded === undefined || (await stat(directory)) === null) {
-      throw new UnsupportedError(`${path} is missing`);
-    }
-    throw new CorruptFileError(path, 0, "the file of an index is missing");
+  let file: DataFileMetadata;
+  try {
+    file = await openDataFile(path);
+  } catch (error) {
+    // Only a failure needs a look at the file: opening it tells its size.
+    const isDamaged = error instanceof CorruptFileError || error instanceof UnsupportedError;
+    if (isDamaged) await checkPresent(stat, directory, path, recorded);
+    throw error;
   }
-  if (recorded !== undefined && recorded !== size) {
-    throw new CorruptFileError(path, 0, `it has ${size} bytes, the manifest says ${recorded}`);
-  }
-  const file = await openDataFile(path);
+  checkSize(path, file.byteLength, recorded);
   if (file.legacy !== undefined) throw new UnsupportedError(`${path} has the data format version 0.1`);
   return file;
+}
+
+/** @throws UnsupportedError for a missing or empty file; CorruptFileError if the manifest says otherwise */
+async function checkPresent(
+  stat: SegmentFilesSource["stat"],
+  directory: string,
+  path: string,
+  recorded: number | undefined,
+): Promise<void> {
+  const size = (await stat(path))?.size ?? null;
+  if (size === 0) throw new UnsupportedError(`${path} is empty`);
+  if (size !== null) return checkSize(path, size, recorded);
+  if (recorded === undefined || (await stat(directory)) === null) {
+    throw new UnsupportedError(`${path} is missing`);
+  }
+  throw new CorruptFileError(path, 0, "the file of an index is missing");
+}
+
+function checkSize(path: string, size: number, recorded: number | undefined): void {
+  if (recorded === undefined || recorded === size) return;
+  throw new CorruptFileError(path, 0, `it has ${size} bytes, the manifest says ${recorded}`);
 }
 
 /** True if a segment has a file, or the manifest records it. */

@@ -104,6 +104,11 @@ export class LiveRows {
     return rows;
   }
 
+  /** True if no fragment has deleted rows, and all rows may be found. Ids may still be those of lost rows. */
+  get mostlyFindsAll(): boolean {
+    return this.#selection === null && this.#deleted.size === 0;
+  }
+
   /**
    * Returns the address of a live row that may be found; -1 if there is none.
    * @param high upper half of the id

@@ -18,6 +18,7 @@ import { type Corpus, wordWeight } from "../../indexes/text/score.js";
 import { scoreDocuments } from "../../indexes/text/scoreDocuments.js";
 import { scoreFloor } from "../../indexes/text/scoreFloor.js";
 import type { TextPartition } from "../../indexes/text/textPartition.js";
+import type { DocumentQuery } from "../../indexes/text/tokenCursor.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { ColumnReads } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
@@ -28,6 +29,7 @@ import { FlatTexts } from "./flatTexts.js";
 import { type OpenWordSegment, openWordIndex, type WordScope } from "./openWordIndex.js";
 import { type Leaf, type MatchQuery, needsAll, type PhraseQuery, textLeaf } from "./textQuery.js";
 import { queryTerms, queryWords, type SearchedTokens, type Term } from "./textTerms.js";
+import { TopDocuments } from "./topDocuments.js";
 
 const BATCH_ROWS = 4096;
 /** Query words between yields. */
@@ -252,15 +254,19 @@ async function searchPart(
   });
   const neededWords = needsAll(leaf) ? leaf.wordPositions.length : 0;
   if (neededWords > scored.length) return;
-  const documents = await partition.documents(signal);
-  const { lengths } = documents;
+  const lengths = await partition.lengths(signal);
   const partitionCorpus = { documents: partition.documentCount, tokens: await partition.totalTokens(signal) };
-  const ids = await partition.documentIds(documents);
+  const query = { terms: scored, neededWords, corpus, partition: partitionCorpus, lengths };
+  const hasFloor = neededWords === 0 || scored.length === 1;
+  if (leaf.query.kind !== "phrase" && rows.mostlyFindsAll && partition.prefersSingleIds) {
+    const floor = hasFloor ? scoreFloor(query, sink.wanted, () => true) : Number.NEGATIVE_INFINITY;
+    if (await addBest(partition, query, floor, rows, sink, signal)) return;
+  }
+  const ids = await partition.documentIds(await partition.documents(signal));
   const rowOf = (document: number): number => {
     ids.find(document);
     return rows.find(ids.low, ids.high);
   };
-  const query = { terms: scored, neededWords, corpus, partition: partitionCorpus, lengths };
   if (leaf.query.kind === "phrase") {
     const wordLists = leaf.words.map(({ token }) => lists.get(token) as PostingList);
     const isPhraseIn = phraseTest(leaf.words, wordLists, leaf.query.slop);
@@ -277,7 +283,6 @@ async function searchPart(
     return best.finish();
   }
   const accepts = (document: number): boolean => rowOf(document) >= 0;
-  const hasFloor = neededWords === 0 || scored.length === 1;
   const floor = hasFloor ? scoreFloor(query, sink.wanted, accepts) : Number.NEGATIVE_INFINITY;
   const documentSink = {
     get threshold() {
@@ -289,6 +294,35 @@ async function searchPart(
     },
   };
   await scoreDocuments(query, documentSink, signal);
+}
+
+/**
+ * Scores the documents, then looks up the row ids of the best ones. Returns false, without an effect, if
+ * there are too many of them, or the table has lost a row of one.
+ */
+async function addBest(
+  partition: TextPartition,
+  query: DocumentQuery,
+  floor: number,
+  rows: LiveRows,
+  sink: RowSink,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (!TopDocuments.suits(sink)) return false;
+  partition.noteSingleIds();
+  const top = new TopDocuments(sink, floor);
+  await scoreDocuments(query, top, signal);
+  const best = top.finish();
+  if (top.isIncomplete) return false;
+  if (best.length === 0) return true;
+  const words = await partition.idsOf(
+    Uint32Array.from(best, ({ document }) => document),
+    signal,
+  );
+  const addresses = best.map((_, index) => rows.find(words[2 * index], words[2 * index + 1]));
+  if (addresses.some((address) => address < 0)) return false;
+  for (const [index, { score }] of best.entries()) sink.add(addresses[index], score);
+  return true;
 }
 
 /** Texts to search without an index. */

@@ -82,9 +82,10 @@ export async function resolveIndexDirectory(
   index: IndexMetadata,
 ): Promise<string> {
   const stated = await statedIndexDirectory(table, manifest, index);
-  if ((await table.disk.stat(stated)) !== null) return stated;
-  // The reference names the direct source branch, even for an index that this source inherited.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
+  // There is no other candidate, and the files prove that the directory exists.
+  if (bases.length === 0 || (await table.disk.stat(stated)) !== null) return stated;
+  // The reference names the direct source branch, even for an index that this source inherited.
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
     const location = await resolveFile(table, manifest, id, indicesDirectory, basename(stated));
     if ((await table.disk.stat(location)) !== null) return location;

@@ -30,6 +30,8 @@ const FOOTER_MAJOR = 0;
 const FOOTER_MINOR = 2;
 /** Maximum size in bytes of a manifest that is read. */
 const MAX_MANIFEST_BYTES = 2 ** 30;
+/** Bytes at the end of a manifest that are read as it is opened: most manifests as a whole. */
+const TAIL_BYTES = 64 * 1024;
 /** Milliseconds for which a look at a file stays valid. */
 const SEEN_MS = 1000;
 
@@ -307,11 +309,13 @@ export async function readManifestBytes(
   disk: Disk,
   path: string,
 ): Promise<{ bytes: Uint8Array; identity: string } | null> {
-  const handle = await disk.open(path);
+  const handle = await disk.open(path, TAIL_BYTES);
   if (handle === null) return null;
   try {
     refuseOversized(path, handle.size);
-    return { bytes: await handle.read(0, handle.size), identity: handle.identity };
+    const tail = handle.takeTail?.() ?? null;
+    const isWhole = tail !== null && tail.length === handle.size;
+    return { bytes: isWhole ? tail : await handle.read(0, handle.size), identity: handle.identity };
   } finally {
     await handle.close();
   }

@@ -21,7 +21,8 @@ import { PartitionSketch, prepareSketches, type SketchSearch } from "../sketches
 import { type IvfFiles, openIvfFiles, ROW_ID_COLUMN } from "./ivfFiles.js";
 import { type ComparingVector, offerAll, offerNearest, type WantedRows } from "./offeredRows.js";
 import { PartitionRadii } from "./partitionRadii.js";
-import { probedPartitions } from "./probes.js";
+import { readPartitions } from "./partitionReads.js";
+import { certainProbes, probedPartitions } from "./probes.js";
 import type { IvfModelParts, VectorParameters } from "./writeIvf.js";
 
 /** Default beam of a graph search, per wanted row. */
@@ -148,12 +149,22 @@ export class IvfIndex {
     const search = this.#ivf.graphs === null ? finiteOnly(request) : request;
     for (let first = 0; first < search.queries.length; first += QUERIES_AT_ONCE) {
       const vectors = await this.#searchedVectors(search, first, nearest);
+      await this.#readAhead(vectors, search);
       for (const [partition, probing] of probedPartitions(vectors, search)) {
         search.signal?.throwIfAborted();
         await this.#searchPartition(partition, probing, search);
         await yieldToEventLoop();
       }
     }
+  }
+
+  /** Reads the partitions that are certainly probed, except those that radii may exclude. */
+  #readAhead(vectors: readonly SearchedVector[], { leastProbes, signal }: IvfSearch): Promise<void> {
+    const partitions = certainProbes(vectors, leastProbes).filter(
+      (partition) => this.#radii?.isKnown(partition) !== true,
+    );
+    const keyOf = (column: string, partition: number) => this.#partKey(column, partition);
+    return readPartitions(this.#ivf, { parts: this.#files.parts, keyOf }, partitions, signal);
   }
 
   /** @param first index of the round's first query vector */

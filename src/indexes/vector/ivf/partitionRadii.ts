@@ -91,6 +91,11 @@ export class PartitionRadii {
     this.#radii[partition] = Math.sqrt(most + TINY);
   }
 
+  /** True if the radius of a partition is measured. */
+  isKnown(partition: number): boolean {
+    return !Number.isNaN(this.#radii[partition]);
+  }
+
   /** True if all rows are farther than `most`. @param squared squared distance of the partition's centroid */
   isBeyond(partition: number, squared: number, most: number): boolean {
     const radius = this.#radii[partition];

@@ -19,6 +19,14 @@ interface Probes {
   readonly wantedRows: number;
 }
 
+/** Returns the partitions that each vector probes in any case, the nearest of all vectors first. */
+export function certainProbes(vectors: readonly ProbingVector[], leastProbes: number): number[] {
+  const partitions: number[] = [];
+  const end = Math.min(leastProbes, vectors[0]?.order.length ?? 0);
+  for (let probe = 0; probe < end; probe++) for (const { order } of vectors) partitions.push(order[probe]);
+  return partitions;
+}
+
 /** Yields each partition with the query vectors that probe it. */
 export function* probedPartitions<Own extends ProbingVector>(
   vectors: readonly Own[],
