@@ -10,7 +10,8 @@
 export { httpDisk } from "./disks/http/httpDisk.js";
 export type { HttpDiskOptions } from "./disks/http/httpOptions.js";
 export { type MemoryDisk, type MemoryDiskOptions, memoryDisk } from "./disks/memoryDisk.js";
-export { type PublishedSummary, publishIndex } from "./disks/publish/publishIndex.js";
+export { publishIndex } from "./disks/publish/publishIndex.js";
+export type { PublishedSummary } from "./disks/publish/writeIndex.js";
 export type { S3Credentials, S3DiskOptions } from "./disks/s3/options.js";
 export { type S3Disk, type S3StorageOptions, s3Disk } from "./disks/s3/s3Disk.js";
 export type {

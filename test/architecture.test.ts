@@ -70,7 +70,18 @@ const ARROWS: Record<string, readonly string[]> = {
   files: ["platform", "errors", "async", "bytes", "io", "arrow", "optionMembers"],
   // biome-ignore format: one row, one line
   client: ["errors", "typedErrors", "async", "memory", "ident", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "bytes", "arrow", "operations", "handle", "TableHandle", "DirectoryNamespace", "rest"],
-  disks: ["platform", "errors", "async", "bytes", "io", "optionMembers"],
+  disks: [
+    "platform",
+    "errors",
+    "async",
+    "bytes",
+    "io",
+    "format",
+    "file",
+    "table",
+    "optionMembers",
+    "DirectoryNamespace",
+  ],
   inspector: ["errors", "async", "ident", "namespace", "optionMembers", "DirectoryNamespace", "rest"],
   tokenizeText: ["errors", "async", "namespace", "requestMembers", "operations"],
   index: [

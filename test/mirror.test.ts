@@ -37,6 +37,8 @@ const COVERED: Readonly<Record<string, string>> = {
   "catalog/batches/": "catalog/batches/batches",
   "catalog/rows/": "catalog/rows/catalogRows interop/orphans",
   "disks/": "disks/memoryDisk",
+  "disks/http/": "disks/http/httpDisk disks/http/goldenOverHttp",
+  "disks/publish/": "disks/http/httpDisk",
   "disks/s3/": "disks/s3/s3Disk disks/s3/lostAnswers disks/s3/hostileAnswers",
   "engine/": "operations/versionChanges",
   "expression/": "interop/filters expression/expression",

@@ -67,7 +67,7 @@ class HttpDisk implements DiskImplementation {
   readonly #requests: HttpRequests;
   readonly #source: HttpFileSource;
   /** By the path on the host. */
-  readonly #known = new LruCache<RememberedFile>(MAX_KNOWN_FILES);
+  readonly #files = new LruCache<RememberedFile>(MAX_KNOWN_FILES);
   readonly #heads = new LruCache<Heads>(MAX_HEADS_BYTES);
   #index: { readonly loading: Promise<PublishedIndex | null>; readonly askedMs: number } | null = null;
   /** Latest versions that were found without an index, by table. */
@@ -97,9 +97,9 @@ class HttpDisk implements DiskImplementation {
 
   async open(path: string, tailBytes = 0, allocate?: AllocateTail): Promise<ReadHandle | null> {
     const hostPath = hostPathOf(path);
-    const found = await this.#find(path, hostPath);
-    if (found === null || found === "directory") return null;
-    const { file, pieces } = found;
+    const opened = await this.#find(path, hostPath);
+    if (opened === null || opened === "directory") return null;
+    const { file, pieces } = opened;
     const wanted = Math.min(tailBytes, file.size);
     if (pieces.length > 0 || wanted === 0) return new HttpFile(file, pieces, this.#source);
     const tail = this.#source.blocks.tail(keyOf(file), file.size, wanted);
@@ -128,10 +128,10 @@ class HttpDisk implements DiskImplementation {
   }
 
   async stat(path: string): Promise<StoredStat | null> {
-    const found = await this.#find(path, hostPathOf(path));
-    if (found === null) return null;
-    if (found === "directory") return { kind: "directory", size: 0 };
-    const { size, identity } = found.file;
+    const opened = await this.#find(path, hostPathOf(path));
+    if (opened === null) return null;
+    if (opened === "directory") return { kind: "directory", size: 0 };
+    const { size, identity } = opened.file;
     return { kind: "file", size, identity };
   }
 
@@ -199,7 +199,7 @@ class HttpDisk implements DiskImplementation {
 
   /** Asks the host for a file of unknown size; answers from memory if it was asked recently. */
   async #ask(path: string, hostPath: string): Promise<FoundFile | null> {
-    const remembered = this.#known.peek(hostPath);
+    const remembered = this.#files.peek(hostPath);
     if (remembered !== undefined) {
       if (isImmutable(hostPath) || this.#isFresh(remembered.askedMs))
         return { file: remembered.file, pieces: [] };
@@ -207,14 +207,14 @@ class HttpDisk implements DiskImplementation {
     const askedMs = performance.now();
     const fetched = await this.#lastBytes(hostPath);
     if (fetched === null) {
-      this.#known.delete(hostPath);
+      this.#files.delete(hostPath);
       return null;
     }
     const { start, bytes, validator } = fetched;
     const size = fetched.size ?? start + bytes.length;
     // Without a validator, the last bytes tell at least some changes.
     const file = knownFile(path, hostPath, size, validator, validator ?? hashOf(bytes));
-    this.#known.set(hostPath, { file, askedMs }, 1);
+    this.#files.set(hostPath, { file, askedMs }, 1);
     this.#source.blocks.keep(keyOf(file), start, bytes, size);
     const tail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
     return { file, pieces: tailPieces(file, tail) };
@@ -238,16 +238,16 @@ class HttpDisk implements DiskImplementation {
     if (probed !== undefined && this.#isFresh(probed.askedMs)) return probed.finding;
     const askedMs = performance.now();
     const isThere = async (hostPath: string): Promise<boolean> => {
-      const remembered = this.#known.peek(hostPath);
-      if (remembered === undefined || !this.#isFresh(remembered.askedMs)) this.#known.delete(hostPath);
+      const remembered = this.#files.peek(hostPath);
+      if (remembered === undefined || !this.#isFresh(remembered.askedMs)) this.#files.delete(hostPath);
       return (await this.#ask(`/${hostPath}`, hostPath)) !== null;
     };
     const finding = probeLatest(
       {
         whole: async (hostPath) => {
-          this.#known.delete(hostPath);
-          const found = await this.#ask(`/${hostPath}`, hostPath);
-          return found && new HttpFile(found.file, found.pieces, this.#source).read(0, found.file.size);
+          this.#files.delete(hostPath);
+          const opened = await this.#ask(`/${hostPath}`, hostPath);
+          return opened && new HttpFile(opened.file, opened.pieces, this.#source).read(0, opened.file.size);
         },
         hasManifest: isThere,
       },
@@ -297,7 +297,7 @@ class HttpDisk implements DiskImplementation {
 
   /** Forgets what is known of a file that changed. */
   #forget(hostPath: string): void {
-    this.#known.delete(hostPath);
+    this.#files.delete(hostPath);
     this.#probed.clear();
     this.#index = null;
   }

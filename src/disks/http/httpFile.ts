@@ -47,7 +47,7 @@ export class BlockCache {
     return concatBytes(blocks);
   }
 
-  /** Keeps the blocks that lie in the bytes as a whole. @param size of the file, whose last block is shorter */
+  /** Keeps the whole blocks among the bytes. @param size of the file: its last block is shorter */
   keep(file: string, start: number, bytes: Uint8Array, size: number): void {
     const end = start + bytes.length;
     for (let block = Math.ceil(start / BLOCK_BYTES); ; block++) {
@@ -192,14 +192,14 @@ export class HttpFile implements ReadHandle {
 
   /** Copies a piece from known parts and cached blocks. Returns false if bytes are missing. */
   #fillFromMemory(piece: WantedPiece): boolean {
-    const found: FilePiece[] = [];
+    const parts: FilePiece[] = [];
     for (let start = piece.start; start < piece.end; ) {
       const part = this.#partAt(start);
       if (part === null) return false;
-      found.push(part);
+      parts.push(part);
       start = part.start + part.bytes.length;
     }
-    for (const { start, bytes } of found) copyPart(piece, start, bytes);
+    for (const { start, bytes } of parts) copyPart(piece, start, bytes);
     return true;
   }
 
@@ -214,7 +214,7 @@ export class HttpFile implements ReadHandle {
   }
 }
 
-/** What files of one disk share. */
+/** Parts that the files of one disk share. */
 export interface HttpFileSource {
   readonly requests: HttpRequests;
   readonly blocks: BlockCache;
@@ -225,7 +225,7 @@ export interface HttpFileSource {
 export const keyOf = ({ hostPath, identity }: KnownFile): string => `${hostPath}|${identity}`;
 
 /** True if bytes belong to a file, as far as the host tells. */
-export const isOf = (file: KnownFile, { size, validator }: FetchedBytes): boolean =>
+const isOf = (file: KnownFile, { size, validator }: FetchedBytes): boolean =>
   (size === null || size === file.size) &&
   (validator === null || file.validator === null || validator === file.validator);
 
@@ -237,7 +237,7 @@ function copyPart({ start, end, target }: WantedPiece, bytesStart: number, bytes
 }
 
 /** Returns the spans to read for pieces: of whole blocks, near ones joined. */
-export function joinedSpans(pieces: readonly Span[], size: number): Span[] {
+function joinedSpans(pieces: readonly Span[], size: number): Span[] {
   const ascending = [...pieces].sort((a, b) => a.start - b.start);
   const spans: { start: number; end: number }[] = [];
   for (const piece of ascending) {

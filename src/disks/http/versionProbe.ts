@@ -15,7 +15,7 @@ const TRIED_AFTER = 10_000;
 /** Maximum version that is found without a hint. */
 const MAX_UNHINTED = 2 ** 20;
 
-/** How to ask the host. */
+/** Questions to the host. */
 export interface ProbeSource {
   /** Returns a small file; null if it does not exist. */
   whole(path: string, maxBytes: number): Promise<Uint8Array | null>;

@@ -7,8 +7,6 @@ import { platformError } from "../../io/disk/diskErrors.js";
 import { isObject, shortly } from "../../optionMembers.js";
 import type { PublishedSummary } from "./writeIndex.js";
 
-export type { PublishedSummary } from "./writeIndex.js";
-
 const writing = lazyModule(() => import("./writeIndex.js"));
 
 /**

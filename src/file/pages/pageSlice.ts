@@ -12,10 +12,11 @@
  *     arrays of 2.0          the rows themselves, if they have one size and none is null
  *
  * A page is sliced if each row is one event, if all rows have equally many events, or if it is a mini-block
- * or full-zip page of lists. Chunks may begin and end within a row. With equally many events per row, a slice has enough
- * chunks for whole rows. Lists may be long: unwanted rows at the ends of a slice may lack their beginning or
- * end. Other pages with lists, and constant pages with levels, are read whole. Files of other writers have no
- * checksums: this file checks the structures that tell where rows are, the codecs check the rest.
+ * or full-zip page of lists. Chunks may begin and end within a row. With equally many events per row, a slice
+ * has enough chunks for whole rows. Lists may be long: unwanted rows at the ends of a slice may lack their
+ * beginning or end. Other pages with lists, and constant pages with levels, are read whole. Files of other
+ * writers have no checksums: this file checks the structures that tell where rows are, the codecs check the
+ * rest.
  */
 
 import { concatBytes } from "../../bytes/concat.js";

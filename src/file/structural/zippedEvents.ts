@@ -1,4 +1,4 @@
-/** Counts the events of some rows of a full-zip page, whose number only the whole page's description states. */
+/** Counts the events of some rows of a full-zip page: its description counts only those of all rows. */
 
 import type { FullZipLayout } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";

@@ -12,7 +12,7 @@ const MAX_KEPT = 8192;
 /** Documents with nearly the score of the last wanted one are kept: sinks round scores. */
 const SLACK = 1 - 2 ** -18;
 
-/** What the documents are for. */
+/** Rows that a search wants. */
 interface WantedRows {
   readonly wanted: number;
   readonly threshold: number;
