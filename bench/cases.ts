@@ -17,6 +17,7 @@ import { processCases } from "./cases/process.js";
 import { queryCases } from "./cases/query.js";
 import { readCases } from "./cases/read.js";
 import { restCases } from "./cases/rest.js";
+import { rewriteCases } from "./cases/rewrite.js";
 import { indexCases } from "./cases/scalarIndex.js";
 import { takeCases } from "./cases/take.js";
 import { textCases } from "./cases/textIndex.js";
@@ -29,6 +30,7 @@ import { writeCases } from "./cases/write.js";
 export const CASES: readonly BenchCase[] = [
   ...writeCases,
   ...changeCases,
+  ...rewriteCases,
   ...mergeCases,
   ...upkeepCases,
   ...backfillCases,

@@ -6,7 +6,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { partTest, textsTest } from "../kernels/like.js";
-import { numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
+import { joinedTexts, numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
 import { countCharacters, countCharactersInSteps, endOfCharacter, pointAt } from "../values/characters.js";
 import { byteLane, decodeText, type Operand, type ValueKernel, validWhere } from "../values/operands.js";
 import { BOOL, INT32, INT64, STRING } from "../values/types.js";
@@ -150,6 +150,8 @@ const concat: FunctionDefinition = (types) => {
     isStrict: false,
     kernel: (operands, length) => {
       const lanes = operands.map((operand) => new TextLane(operand));
+      const joined = joinedTexts(lanes, length);
+      if (joined !== null) return joined;
       return textRows("concat", lanes, length, null, function* write(row, texts) {
         for (const lane of lanes) {
           if (!lane.isNull(row)) yield* texts.copy(lane.bytes, lane.start(row), lane.end(row));

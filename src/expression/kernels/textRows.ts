@@ -10,6 +10,8 @@ import { INT64 } from "../values/types.js";
 import { STEP_BYTES } from "../values/work.js";
 import { fixedColumn } from "./arithmetic.js";
 
+/** Texts up to this number of bytes are copied byte by byte, which takes less than a view of them. */
+const SHORT_BYTES = 48;
 /** Work of a row besides its bytes. */
 const ROW_WORK = 64;
 
@@ -50,6 +52,15 @@ export class TextLane {
 
   putInto(row: number, texts: GrowingTexts): void {
     texts.put(this.bytes, this.start(row), this.end(row));
+  }
+
+  /** Copies the text of a row. @returns its end in the target */
+  copyInto(row: number, target: Uint8Array, position: number): number {
+    const { bytes } = this;
+    const [start, end] = [this.start(row), this.end(row)];
+    if (end - start > SHORT_BYTES) target.set(bytes.subarray(start, end), position);
+    else for (let from = start, to = position; from < end; from++, to++) target[to] = bytes[from];
+    return position + end - start;
   }
 
   of(row: number): Uint8Array {
@@ -107,6 +118,27 @@ export function* textRows(
     if (pace.isStep(row, byteCount)) yield;
   }
   return yield* texts.finish(valid);
+}
+
+/** Maximum bytes, and rows, of texts that are joined in one step. */
+const JOINED_BYTES = 2 ** 21;
+const JOINED_ROWS = 2 ** 16;
+
+/** Joins the texts of each row, nulls as empty texts. Returns null if that takes more than one step. */
+export function joinedTexts(lanes: readonly TextLane[], length: number): Column | null {
+  if (length === 0 || length > JOINED_ROWS) return null;
+  let byteCount = 0;
+  for (const lane of lanes)
+    byteCount += lane.isConstant ? length * lane.size(0) : lane.end(length - 1) - lane.start(0);
+  if (byteCount > JOINED_BYTES) return null;
+  const bytes = new Uint8Array(byteCount);
+  const offsets = new Int32Array(length + 1);
+  let position = 0;
+  for (let row = 0; row < length; row++) {
+    for (const lane of lanes) if (!lane.isNull(row)) position = lane.copyInto(row, bytes, position);
+    offsets[row + 1] = position;
+  }
+  return { kind: "variable", length, validity: null, offsets, bytes: bytes.subarray(0, position) };
 }
 
 /** Computes a whole number for each row, which is not negative. @param bits of the numbers of the column */

@@ -60,6 +60,10 @@ export function checkLength(name: string, byteLength: number): void {
 
 const encoder = new TextEncoder();
 
+/** Steps that are done: a generator for each piece of a text would cost more than the copy of its bytes. */
+const NO_STEPS: Steps<void> = (function* none() {})();
+NO_STEPS.next();
+
 /** Texts as UTF-8, or bytes, one after another. */
 export class GrowingTexts {
   readonly #name: string | null;
@@ -118,12 +122,14 @@ export class GrowingTexts {
     this.#used += size;
   }
 
-  /** Adds any number of bytes. */
-  *copy(bytes: Uint8Array, start: number, end: number): Steps<void> {
-    if (end - start <= MOST_BYTES) {
-      this.put(bytes, start, end);
-      return;
-    }
+  /** Adds any number of bytes. The bytes of a short piece are copied before the first step. */
+  copy(bytes: Uint8Array, start: number, end: number): Steps<void> {
+    if (end - start > MOST_BYTES) return this.#copyLong(bytes, start, end);
+    this.put(bytes, start, end);
+    return NO_STEPS;
+  }
+
+  *#copyLong(bytes: Uint8Array, start: number, end: number): Steps<void> {
     this.#makeRoom(end - start);
     yield* copyInSteps(bytes, start, end, this.#block, this.#used);
     this.#used += end - start;
