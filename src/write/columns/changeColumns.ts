@@ -97,13 +97,15 @@ function newColumns(
   const places = new Map(paths.map((path, index) => [path, index]));
   const source = versionSource(open);
   const present = decodeSchema(open.file.manifest.fields, open.file.path);
+  /** Memory of the floats that each column computes, for transient batches. */
+  const floats: Float64Array[] = [];
   const derivation: Derivation = {
     projection: resolveProjection(present, new Map(), paths),
     fields,
     steps: computed.reduce((sum, { expression }) => sum + expression.effort.size, 0),
-    *derive(columns, rowCount) {
+    *derive(columns, rowCount, isTransient) {
       const made: Column[] = [];
-      for (const { values } of written) {
+      for (const [index, { values }] of written.entries()) {
         if (values.kind !== "computed") {
           made.push(takeColumn(values, new Uint32Array(rowCount)));
           continue;
@@ -111,7 +113,9 @@ function newColumns(
         const inputs = values.expression.paths.map(
           (path) => columns[places.get(formatFieldPath(path)) ?? -1],
         );
-        made.push(yield* computeColumn(values, inputs, rowCount));
+        if (isTransient && values.expression.type.kind === "float")
+          floats[index] ??= new Float64Array(BATCH_ROWS);
+        made.push(yield* computeColumn(values, inputs, rowCount, isTransient ? floats[index] : undefined));
       }
       return made;
     },

@@ -43,7 +43,7 @@ function fieldAt(fields: readonly TableField[], [name, ...members]: readonly str
   return members.length === 0 ? field : fieldAt(field.children, members);
 }
 
-const holdsBlobs = (field: TableField): boolean =>
+export const holdsBlobs = (field: TableField): boolean =>
   storageOf(field) === "blobs" || storageOf(field) === "blobStructs" || field.children.some(holdsBlobs);
 
 /** Returns the nullable field of a computed column. @throws UnsupportedError for some types */
@@ -70,12 +70,16 @@ const withoutMetadata = ({ name, type, nullable, children }: TableField): NewFie
   children: children.map(withoutMetadata),
 });
 
-/** Computes the values of a column for some rows. */
+/**
+ * Computes the values of a column for some rows.
+ * @param target memory that floats may take. Default: new memory
+ */
 export function* computeColumn(
   { expression, copied }: ComputedColumn,
   inputs: readonly Column[],
   rowCount: number,
+  target?: Float64Array,
 ): Steps<Column> {
-  const column = yield* expression.evaluate(inputs, rowCount);
+  const column = yield* expression.evaluate(inputs, rowCount, target);
   return copied === null ? withoutDictionaries(column) : column;
 }

@@ -9,6 +9,7 @@ import type { Projection } from "../../query/columns/projection.js";
 import { type BatchRows, scanColumns } from "../../query/scan/scan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
+import { holdsBlobs } from "./computedColumns.js";
 import { physicalRows } from "./physicalRows.js";
 
 /** Maximum rows of a batch. */
@@ -27,8 +28,10 @@ export interface Derivation {
   readonly fields: readonly TableField[];
   /** Approximate steps per row. */
   readonly steps: number;
-  /** Derives a batch from the outputs of the projection. */
-  readonly derive: (columns: readonly Column[], rowCount: number) => Steps<Column[]>;
+  /**
+   * Derives a batch from the outputs of the projection. A transient batch is used before the next is derived.
+   */
+  readonly derive: (columns: readonly Column[], rowCount: number, isTransient: boolean) => Steps<Column[]>;
   /** True if structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
   readonly signal: AbortSignal | undefined;
@@ -42,25 +45,33 @@ export async function* derivedRows(
 ): AsyncGenerator<InputBatch> {
   const { projection, fields, steps, nullStructs, signal } = derivation;
   const batchRows = Math.max(MIN_BATCH_ROWS, Math.min(BATCH_ROWS, Math.floor(BATCH_WORK / steps)));
+  const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+  // Stand-ins of deleted rows are made of batches that have passed.
+  const isTransient = deleted === null && fields.every(isCopied);
   const rows = scanColumns(source, {
     fragments: [fragment],
     projection,
     batchRows,
     batchBytes: BATCH_BYTES,
     readAhead: STREAMED,
+    isTransient,
     signal,
   });
-  const live = derivedBatches(rows, derivation);
-  const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+  const live = derivedBatches(rows, derivation, isTransient);
   yield* physicalRows(live, fields, { rowCount: fragment.physicalRows, deleted, batchRows, nullStructs });
 }
 
 async function* derivedBatches(
   batches: AsyncIterable<BatchRows>,
   { derive, signal }: Derivation,
+  isTransient: boolean,
 ): AsyncGenerator<InputBatch> {
   for await (const { columns, rowCount } of batches) {
-    yield { columns: await runAsync(derive(columns, rowCount), signal), rowCount };
+    yield { columns: await runAsync(derive(columns, rowCount, isTransient), signal), rowCount, isTransient };
     await yieldToEventLoop();
   }
 }
+
+/** True if the writer copies a column's values out of memory that is reused. */
+const isCopied = (field: TableField): boolean =>
+  field.type.kind !== "dictionary" && !holdsBlobs(field) && field.children.every(isCopied);
