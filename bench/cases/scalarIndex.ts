@@ -14,7 +14,7 @@ import { type Connection, openReference, openTiltyard } from "../sides.js";
 const ROWS: Readonly<Record<Size, number>> = { small: 1000, large: 1_000_000 };
 const FRAGMENTS = 4;
 
-type Column = "i" | "kind" | "state" | "labels";
+type Column = "i" | "wide" | "stamp" | "kind" | "state" | "labels";
 
 const KINDS = {
   BTREE: () => Index.btree(),
@@ -30,13 +30,18 @@ const INDEXES: readonly (readonly [Column, Kind])[] = [
   ["labels", "LABEL_LIST"],
 ];
 
-/** Numbers below a million in no order, 100 kinds, 40 states, and one or two of 1,000 labels. */
+/**
+ * Numbers below a million in no order, integers of 64 bits in no order, ascending times, 100 kinds, 40 states,
+ * and one or two of 1,000 labels.
+ */
 function rowsFrom(first: number, count: number): Table {
   const spread = (row: number): number => Math.imul(first + row + 1, 2_654_435_761) >>> 0;
   const i = Int32Array.from({ length: count }, (_, row) => spread(row) % 1_000_000);
   const list = new List(new Field("item", new Utf8(), true));
   const rows = tableFromArrays({
     i,
+    wide: BigInt64Array.from(i, (_, row) => (BigInt(spread(row)) << 31n) ^ BigInt(spread(row + 7))),
+    stamp: BigInt64Array.from(i, (_, row) => 1_700_000_000_000n + BigInt(997 * (first + row))),
     kind: Int32Array.from(i, (value) => value % 100),
     state: Int32Array.from(i, (value) => Math.floor(value / 100) % 40),
   });
@@ -63,10 +68,10 @@ async function createIndex(ns: DirectoryNamespace, name: string, column: Column,
 
 // ------------------------------------------------------------------------------------------------- building
 
-function build(column: Column, kind: Kind): BenchCase {
+function build(column: Column, kind: Kind, label = ""): BenchCase {
   return {
     area: "write",
-    name: `build ${kind}, 1,000,000 rows`,
+    name: `build ${kind}${label}, 1,000,000 rows`,
     // Nothing is collected first: a run takes 0.1 to 0.4 s, and a collection drops compiled code that each
     // would make again.
     rounds: { small: 1, large: 9 },
@@ -206,6 +211,8 @@ function fresh({ name, filter }: Question): BenchCase {
 
 export const indexCases: readonly BenchCase[] = [
   build("i", "BTREE"),
+  build("wide", "BTREE", " of int64"),
+  build("stamp", "BTREE", " of int64 in order"),
   build("kind", "BITMAP"),
   build("labels", "LABEL_LIST"),
   ...QUESTIONS.map(warm),

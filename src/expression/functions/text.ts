@@ -148,11 +148,11 @@ const concat: FunctionDefinition = (types) => {
     operands: types.map(() => STRING),
     type: STRING,
     isStrict: false,
-    kernel: (operands, length) => {
+    kernel: function* run(operands, length) {
       const lanes = operands.map((operand) => new TextLane(operand));
-      const joined = joinedTexts(lanes, length);
+      const joined = yield* joinedTexts(lanes, length);
       if (joined !== null) return joined;
-      return textRows("concat", lanes, length, null, function* write(row, texts) {
+      return yield* textRows("concat", lanes, length, null, function* write(row, texts) {
         for (const lane of lanes) {
           if (!lane.isNull(row)) yield* texts.copy(lane.bytes, lane.start(row), lane.end(row));
         }

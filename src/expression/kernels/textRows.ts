@@ -120,25 +120,39 @@ export function* textRows(
   return yield* texts.finish(valid);
 }
 
-/** Maximum bytes, and rows, of texts that are joined in one step. */
-const JOINED_BYTES = 2 ** 21;
-const JOINED_ROWS = 2 ** 16;
+/** Maximum bytes of a batch of texts that are joined row by row without steps inside a row. */
+const JOINED_BYTES = 2 ** 22;
+/** Rows that are joined in one step. */
+const JOINED_ROWS = 2 ** 13;
 
-/** Joins the texts of each row, nulls as empty texts. Returns null if that takes more than one step. */
-export function joinedTexts(lanes: readonly TextLane[], length: number): Column | null {
-  if (length === 0 || length > JOINED_ROWS) return null;
+/** Joins the texts of each row, nulls as empty texts. Returns null for a batch of many bytes. */
+export function* joinedTexts(lanes: readonly TextLane[], length: number): Steps<Column | null> {
+  if (length === 0) return null;
   let byteCount = 0;
   for (const lane of lanes)
     byteCount += lane.isConstant ? length * lane.size(0) : lane.end(length - 1) - lane.start(0);
   if (byteCount > JOINED_BYTES) return null;
   const bytes = new Uint8Array(byteCount);
   const offsets = new Int32Array(length + 1);
-  let position = 0;
-  for (let row = 0; row < length; row++) {
+  for (let start = 0; start < length; start += JOINED_ROWS) {
+    if (start > 0) yield;
+    joinRows(lanes, bytes, offsets, start, Math.min(start + JOINED_ROWS, length));
+  }
+  return { kind: "variable", length, validity: null, offsets, bytes: bytes.subarray(0, offsets[length]) };
+}
+
+function joinRows(
+  lanes: readonly TextLane[],
+  bytes: Uint8Array,
+  offsets: Int32Array,
+  start: number,
+  end: number,
+): void {
+  let position = offsets[start];
+  for (let row = start; row < end; row++) {
     for (const lane of lanes) if (!lane.isNull(row)) position = lane.copyInto(row, bytes, position);
     offsets[row + 1] = position;
   }
-  return { kind: "variable", length, validity: null, offsets, bytes: bytes.subarray(0, position) };
 }
 
 /** Computes a whole number for each row, which is not negative. @param bits of the numbers of the column */

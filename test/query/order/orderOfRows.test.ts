@@ -48,6 +48,21 @@ const words = fc
   )
   .map(([prefix, rest]) => rest.map((each) => prefix + each));
 
+/** Integers of 64 bits that differ in some bits only, with or without one far from all others. */
+const spread = fc
+  .record({
+    base: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+    bits: fc.integer({ min: 1, max: 64 }),
+    isSorted: fc.boolean(),
+    outlier: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+  })
+  .map(({ base, bits, isSorted, outlier }) => {
+    const hashes = Array.from({ length: ROWS }, (_, row) => BigInt(row + 1) * 0x9e37_79b9_7f4a_7c15n);
+    const values = BigInt64Array.from(hashes, (hash) => base + BigInt.asUintN(bits, hash));
+    if (outlier !== null) values[ROWS >> 1] = outlier;
+    return fixed(8, isSorted ? values.sort() : values);
+  });
+
 const COLUMNS: readonly [ValueType, fc.Arbitrary<Column>][] = [
   [INT32, some(fc.integer()).map((values) => fixed(4, Int32Array.from(values)))],
   [INT32, some(fc.integer({ min: -5, max: 5 })).map((values) => fixed(4, Int32Array.from(values)))],
@@ -57,6 +72,7 @@ const COLUMNS: readonly [ValueType, fc.Arbitrary<Column>][] = [
       fixed(8, BigInt64Array.from(values)),
     ),
   ],
+  [INT64, spread],
   [FLOAT64, some(fc.double()).map((values) => fixed(8, Float64Array.from(values)))],
   [STRING, words.map(text)],
 ];
