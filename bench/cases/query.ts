@@ -113,6 +113,16 @@ export const queryCases: readonly BenchCase[] = [
     orderBy: [{ columnName: "i", ascending: false, nullsFirst: false }],
     limit: 10,
   }),
+  ask("order by + limit 10, only the key", {
+    columns: ["i"],
+    orderBy: [{ columnName: "i", ascending: true, nullsFirst: false }],
+    limit: 10,
+  }),
+  ask("order by floats + limit 10, only the key", {
+    columns: ["f"],
+    orderBy: [{ columnName: "f", ascending: true, nullsFirst: false }],
+    limit: 10,
+  }),
   ask("order by text + limit 10", {
     orderBy: [{ columnName: "s", ascending: true, nullsFirst: false }],
     limit: 10,

@@ -11,12 +11,15 @@ import type { KeyOrder } from "./sortKeys.js";
 
 export class SortBound {
   readonly #value: Column;
-  readonly #mayPass: ValueKernel;
+  readonly #test: ValueKernel;
+  /** True if the rows that pass the test come after the last row. */
+  readonly #isNegated: boolean;
   readonly #nullsFirst: boolean;
 
-  private constructor(value: Column, mayPass: ValueKernel, nullsFirst: boolean) {
+  private constructor(value: Column, test: ValueKernel, isNegated: boolean, nullsFirst: boolean) {
     this.#value = value;
-    this.#mayPass = mayPass;
+    this.#test = test;
+    this.#isNegated = isNegated;
     this.#nullsFirst = nullsFirst;
   }
 
@@ -26,10 +29,14 @@ export class SortBound {
    */
   static of([first, ...others]: readonly KeyOrder[], value: Column): SortBound | null {
     if (!isComparable(first.type) || value.kind === "null" || !isValid(value.validity, 0)) return null;
+    const { ascending, nullsFirst, type } = first;
+    // A filter neither tells zeros apart nor orders NaN. Rows that it does not exclude are compared again.
+    if (type.kind === "float")
+      return new SortBound(value, comparison(ascending ? ">" : "<", type), true, nullsFirst);
     // Other keys may decide between rows with the same first key.
     const orEqual = others.length > 0 ? "=" : "";
-    const mayPass = comparison(`${first.ascending ? "<" : ">"}${orEqual}`, first.type);
-    return new SortBound(value, mayPass, first.nullsFirst);
+    const test = comparison(`${ascending ? "<" : ">"}${orEqual}`, type);
+    return new SortBound(value, test, false, nullsFirst);
   }
 
   /** Returns the rows that may come before the last one, by the column of the first key; null for all. */
@@ -40,9 +47,10 @@ export class SortBound {
       { column, step: 1 },
       { column: this.#value, step: 0 },
     ];
-    const passing = await runAsync(madeBy(this.#mayPass(operands, rowCount, validity)));
+    const passing = await runAsync(madeBy(this.#test(operands, rowCount, validity)));
     if (passing.kind !== "bits") return null;
     const bits = passing.bits.slice(0, (rowCount + 7) >>> 3);
+    if (this.#isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
     if (validity !== null) {
       const valid = shiftBits(validity.bytes, validity.bitOffset, 0, rowCount);
       for (let byte = 0; byte < bits.length; byte++) {
@@ -53,6 +61,11 @@ export class SortBound {
   }
 }
 
-/** True if filters and sorts order values alike; floats have a total order only in sorts. */
+/** True if filters and sorts order values alike, apart from zeros and NaN. */
 const isComparable = ({ kind }: ValueType): boolean =>
-  kind === "string" || kind === "binary" || kind === "int" || kind === "date" || kind === "timestamp";
+  kind === "float" ||
+  kind === "string" ||
+  kind === "binary" ||
+  kind === "int" ||
+  kind === "date" ||
+  kind === "timestamp";

@@ -73,6 +73,14 @@ const COLUMNS: readonly [ValueType, fc.Arbitrary<Column>][] = [
     ),
   ],
   [INT64, spread],
+  // Any bits, so NaN of both signs, and zeros of both signs.
+  [FLOAT64, spread],
+  [
+    FLOAT64,
+    some(fc.constantFrom(0, -0, 1, -1, Number.NaN, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY)).map(
+      (values) => fixed(8, Float64Array.from(values)),
+    ),
+  ],
   [FLOAT64, some(fc.double()).map((values) => fixed(8, Float64Array.from(values)))],
   [STRING, words.map(text)],
 ];
@@ -118,6 +126,40 @@ describe("the order of rows", () => {
         },
       ),
       { numRuns: 120 },
+    );
+  });
+
+  it("begins with the first rows that are found without sorting all", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(key, { minLength: 1, maxLength: 2 }),
+        fc.constantFrom(1, 10, 700),
+        async (keys, count) => {
+          // So many rows come that most of them are compared with a bound.
+          const batches = 6;
+          const orders = keys.map(({ order }) => order);
+          const top = new TopRows(orders, count);
+          for (let batch = 0; batch < batches; batch++) {
+            const numbers = Int32Array.from({ length: ROWS }, (_, row) => batch * ROWS + row);
+            await top.add([...keys.map(({ column }) => column), fixed(4, numbers)], ROWS);
+          }
+          const found = (await top.finish()).flatMap(({ columns }) => {
+            const { values } = columns[keys.length] as Column & { readonly values: Uint8Array };
+            return [...new Int32Array(values.slice().buffer)];
+          });
+          const sorted = sortKeys(
+            orders,
+            keys.map(({ column }) => column),
+            ROWS,
+          );
+          const rowOf = (number: number): number => number % ROWS;
+          const wanted = Array.from({ length: batches * ROWS }, (_, number) => number)
+            .sort((a, b) => compareRows(sorted, rowOf(a), sorted, rowOf(b)) || a - b)
+            .slice(0, count);
+          expect(found).toEqual(wanted);
+        },
+      ),
+      { numRuns: 60 },
     );
   });
 
