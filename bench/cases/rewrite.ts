@@ -1,4 +1,4 @@
-/** Changes that write values of many rows: columns from SQL, updates of a tenth, deletes over many fragments. */
+/** Changes of many rows: columns from SQL, updates of a tenth of the rows, deletes over many fragments. */
 
 import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -31,8 +31,8 @@ const INDEXES: readonly (readonly [Column, Kind])[] = [
 ];
 
 /**
- * Numbers below a million in no order, integers of 64 bits in no order, ascending times, 100 kinds, 40 states,
- * and one or two of 1,000 labels.
+ * Numbers below a million in no order, integers of 64 bits in no order, ascending times, 100 kinds, 40
+ * states, and one or two of 1,000 labels.
  */
 function rowsFrom(first: number, count: number): Table {
   const spread = (row: number): number => Math.imul(first + row + 1, 2_654_435_761) >>> 0;
