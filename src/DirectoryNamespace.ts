@@ -26,6 +26,7 @@ import type * as queries from "./namespace/queries.js";
 import type { ObjectId } from "./namespace/request.js";
 import type * as rowsOf from "./namespace/rows.js";
 import type * as schemas from "./namespace/schema.js";
+import type * as storage from "./namespace/storage.js";
 import type * as tables from "./namespace/tables.js";
 import type * as tags from "./namespace/tags.js";
 import type * as transactions from "./namespace/transactions.js";
@@ -359,6 +360,30 @@ export class DirectoryNamespace implements AsyncDisposable {
    */
   restoreTable(request: tables.RestoreTableRequest): Promise<tables.RestoreTableResponse> {
     return this.#run("restoreTable", request);
+  }
+
+  /**
+   * Looks for damage: reads every file of a branch, all rows of a version, and compares its indexes with the
+   * rows. Returns what is damaged, and what can be saved. Changes nothing.
+   *
+   *     const { isSound, damages } = await ns.verifyTable({ id: ["orders"] });
+   *     for (const { path, message, remedy } of damages) console.log(path, message, remedy);
+   *
+   * Checksums find any changed byte of a file that this engine wrote. Files of other writers have none: in
+   * them, a changed value may look like another value.
+   */
+  verifyTable(request: storage.VerifyTableRequest): Promise<storage.VerifyTableResponse> {
+    return this.#run("verifyTable", request);
+  }
+  /** Returns the columns, pages, encodings and sizes of a data file or index file of a table. */
+  describeTableFile(request: storage.DescribeTableFileRequest): Promise<storage.DescribeTableFileResponse> {
+    return this.#run("describeTableFile", request);
+  }
+  /** Returns what takes the space of a version: fragments, columns, encodings, deletions and indexes. */
+  describeTableStorage(
+    request: storage.DescribeTableStorageRequest,
+  ): Promise<storage.DescribeTableStorageResponse> {
+    return this.#run("describeTableStorage", request);
   }
 
   // ------------------------------------------------------------------------------------------ rows

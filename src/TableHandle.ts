@@ -47,6 +47,7 @@ import type * as queries from "./namespace/queries.js";
 import type * as base from "./namespace/request.js";
 import type * as rowsOf from "./namespace/rows.js";
 import type * as schemas from "./namespace/schema.js";
+import type * as storage from "./namespace/storage.js";
 import type * as tables from "./namespace/tables.js";
 import type * as tags from "./namespace/tags.js";
 import type { FullTextQuery } from "./namespace/textQueries.js";
@@ -217,6 +218,20 @@ export class TableHandle<Row extends object = AnyRow> {
   async stats(options?: OptionsOf<tables.GetTableStatsRequest>): Promise<tables.GetTableStatsResponse> {
     const checked = checkedOptions("stats", options, "getTableStats");
     return this.#namespace.getTableStats({ ...checked, ...this.#read() });
+  }
+
+  /** Looks for damage in all files, and in the indexes of the version; see the namespace's `verifyTable`. */
+  async verify(options?: OptionsOf<storage.VerifyTableRequest>): Promise<storage.VerifyTableResponse> {
+    const checked = checkedOptions("verify", options, "verifyTable");
+    return this.#namespace.verifyTable({ ...checked, ...this.#read() });
+  }
+
+  /** Returns what takes the space of the version; see the namespace's `describeTableStorage`. */
+  async storage(
+    options?: OptionsOf<storage.DescribeTableStorageRequest>,
+  ): Promise<storage.DescribeTableStorageResponse> {
+    const checked = checkedOptions("storage", options, "describeTableStorage");
+    return this.#namespace.describeTableStorage({ ...checked, ...this.#read() });
   }
 
   // ------------------------------------------------------------------------------------------ rows

@@ -53,6 +53,7 @@ export type * from "./namespace/queries.js";
 export type * from "./namespace/request.js";
 export type * from "./namespace/rows.js";
 export type * from "./namespace/schema.js";
+export type * from "./namespace/storage.js";
 export type * from "./namespace/tables.js";
 export type * from "./namespace/tags.js";
 export type * from "./namespace/textQueries.js";

@@ -15,6 +15,7 @@ import type * as queries from "./namespace/queries.js";
 import type { Identity, RequestBase, TableRequest } from "./namespace/request.js";
 import type * as rows from "./namespace/rows.js";
 import type * as schemas from "./namespace/schema.js";
+import type * as storage from "./namespace/storage.js";
 import type * as tables from "./namespace/tables.js";
 import type * as tags from "./namespace/tags.js";
 import type * as transactions from "./namespace/transactions.js";
@@ -186,6 +187,18 @@ export const OPERATIONS = {
   getTableStats: describing<tables.GetTableStatsRequest, tables.GetTableStatsResponse>()(
     values("branch version asOf tag onProgress"),
   ),
+  verifyTable: describing<storage.VerifyTableRequest, storage.VerifyTableResponse>()(
+    values("branch version asOf tag onProgress"),
+    { authorizedAs: "queryTable" },
+  ),
+  describeTableFile: describing<storage.DescribeTableFileRequest, storage.DescribeTableFileResponse>()(
+    values("branch version asOf tag path"),
+    { authorizedAs: "describeTable" },
+  ),
+  describeTableStorage: describing<
+    storage.DescribeTableStorageRequest,
+    storage.DescribeTableStorageResponse
+  >()(values("branch version asOf tag onProgress"), { authorizedAs: "describeTable" }),
   restoreTable: changing<tables.RestoreTableRequest, tables.RestoreTableResponse>()(
     values("version tag asOf branch message"),
   ),
@@ -247,13 +260,14 @@ export const OPERATIONS = {
   // ----------------------------------------------------------------------------------------- upkeep
   optimizeTable: upkeepOf<upkeep.OptimizeTableRequest, upkeep.OptimizeTableResponse | upkeep.StartedJob>()(
     values(
-      "branch background onProgress targetRowsPerFragment materializeDeletions",
+      "branch background dryRun onProgress targetRowsPerFragment materializeDeletions",
       "materializeDeletionsThreshold message",
     ),
   ),
   cleanupTable: upkeepOf<upkeep.CleanupTableRequest, upkeep.CleanupTableResponse | upkeep.StartedJob>()(
     values(
-      "branch background onProgress olderThanMs olderThan retainVersions deleteUnverified errorIfTagged",
+      "branch background dryRun onProgress olderThanMs olderThan retainVersions deleteUnverified",
+      "errorIfTagged",
     ),
   ),
   configureCleanup: upkeepOf<upkeep.ConfigureCleanupRequest, upkeep.ConfigureCleanupResponse>()(

@@ -78,8 +78,19 @@ export interface StartedJob {
   readonly jobId: string;
 }
 
+/** Member of requests that can tell what they would do. */
+export interface DryRun {
+  /** True: changes nothing, and returns what the call would do now. Not in the background. Default: false. */
+  readonly dryRun?: boolean | undefined;
+}
+
 /** Request of `optimizeTable`. */
-export interface OptimizeTableRequest extends BranchRequest, OptimizeSettings, LongWork, WithMessage {}
+export interface OptimizeTableRequest
+  extends BranchRequest,
+    OptimizeSettings,
+    LongWork,
+    WithMessage,
+    DryRun {}
 /** Answer of `optimizeTable`. */
 export interface OptimizeTableResponse {
   /** Id of the change for `describeTransaction`. Absent if there was nothing to do. */
@@ -180,7 +191,7 @@ export interface ConfigureLsmWritesResponse {
 }
 
 /** Request of `cleanupTable`. */
-export interface CleanupTableRequest extends BranchRequest, CleanupSettings, LongWork {}
+export interface CleanupTableRequest extends BranchRequest, CleanupSettings, LongWork, DryRun {}
 /** Answer of `cleanupTable`. */
 export interface CleanupTableResponse {
   /** Bytes of all removed files, including manifests. */

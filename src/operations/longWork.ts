@@ -1,10 +1,11 @@
 /** Work that may take long: done in the call or as a job, and with progress in both cases. */
 
 import { isPending } from "../async/pending.js";
+import { InvalidInputError } from "../errors.js";
 import type { JobControl, JobSpec, JsonValue } from "../jobs/job.js";
 import type { JobKind, JobUnit } from "../namespace/jobs.js";
 import type { RequestBase } from "../namespace/request.js";
-import type { LongWork, StartedJob, WithProgress } from "../namespace/upkeep.js";
+import type { DryRun, LongWork, StartedJob, WithProgress } from "../namespace/upkeep.js";
 import type { TellWriting, WriteState } from "../write/insert.js";
 import type { OperationContext } from "./context.js";
 import { optionalBoolean, optionalCallback } from "./request.js";
@@ -31,6 +32,16 @@ export function longWorkOptions(request: LongWork): LongWork {
     onProgress: optionalCallback(request.onProgress, "onProgress"),
     background: optionalBoolean(request.background, "background"),
   };
+}
+
+/**
+ * Returns true if a request asks only what it would do.
+ * @throws InvalidInputError for a dry run in the background
+ */
+export function isDryRun({ dryRun, background }: DryRun & LongWork): boolean {
+  const isDry = optionalBoolean(dryRun, "dryRun") ?? false;
+  if (isDry && background === true) throw new InvalidInputError("dryRun: not possible in the background");
+  return isDry;
 }
 
 /** Reports progress. */

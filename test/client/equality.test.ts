@@ -101,6 +101,12 @@ const REQUESTS: { readonly [Name in OperationName]: readonly Partial<Requests[Na
     describeTableVersion: [{ id }, { id, version: 1 }],
     diffTableVersions: [{ id, from: 1, on: "id" }],
     watchTable: [{ id, from: 1 }],
+    verifyTable: [{ id }, { id, version: 1 }],
+    describeTableFile: [
+      { id, path: "data/none.lance" },
+      { id, path: "../x" },
+    ],
+    describeTableStorage: [{ id }],
     restoreTable: [{ id, version: 2 }],
     updateFieldMetadata: [{ id, updates: [{ path: "id", metadata: { aB: "x", gone: null } }] }],
     updateTableSchemaMetadata: [{ id, metadata: { aB: "c_d" } }],
@@ -210,9 +216,10 @@ const hideIds = (value: unknown, worldRoot: string): unknown =>
     JSON.stringify(value, (_, each) => (typeof each === "bigint" ? `${each}n` : each) ?? null)
       .replaceAll(worldRoot, "ROOT")
       .replace(/[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}/g, "UUID")
+      .replace(/\bdata\/\w+\.lance/g, "data/FILE.lance")
       .replace(/\b[0-9a-f]{8}_n\$/g, "HASH_n$")
       .replace(
-        /("(?:timestampMillis|createAt|createdAt|eTag|bytes\w*|totalBytes|manifestSize|sizeBytes)":)("[^"]*"|\d+)/g,
+        /("(?:timestampMillis|createAt|createdAt|eTag|bytes\w*|checkedBytes|totalBytes|manifestSize|sizeBytes)":)("[^"]*"|\d+)/g,
         "$1null",
       )
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")

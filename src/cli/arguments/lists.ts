@@ -138,7 +138,7 @@ const MILLIS: Readonly<Record<string, number>> = {
 };
 
 /** Reads a duration such as `7d` or `12h`, and returns its milliseconds. */
-function durationMillis(option: string, text: string): number {
+export function durationMillis(option: string, text: string): number {
   const [, amount, unit] = DURATION.exec(text.trim()) ?? [];
   if (amount !== undefined) return Math.round(Number(amount) * MILLIS[unit]);
   throw new CommandMistake(

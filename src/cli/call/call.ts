@@ -25,6 +25,7 @@ export interface NamedTable {
   readonly id: readonly string[];
   /** Name for people: the parts of the id joined by `/`, which every command takes. */
   readonly name: string;
+  readonly namespace: DirectoryNamespace;
   /** Handle on the version that the options name. */
   readonly handle: TableHandle;
 }
@@ -80,11 +81,16 @@ export class CommandCall {
     return (await this.#open(this.root, mayCreate)).namespace;
   }
 
+  /** Returns the namespace of another root. */
+  async namespaceAt(root: string): Promise<DirectoryNamespace> {
+    return (await this.#open(root, false)).namespace;
+  }
+
   /** Returns a table by its name, or by the path of its directory. */
   async table(text: string, mayCreate = false): Promise<NamedTable> {
     if (TABLE_DIRECTORY.test(text) && (await isDirectory(text))) {
       const path = text.replace(/[/\\]$/, "");
-      const { namespace } = await this.#open(dirname(path), false);
+      const namespace = await this.namespaceAt(dirname(path));
       return this.#named(namespace, [basename(path).slice(0, -".lance".length)]);
     }
     const id = text.split(/[/$]/);
@@ -98,7 +104,7 @@ export class CommandCall {
   }
 
   #named(namespace: DirectoryNamespace, id: readonly string[]): NamedTable {
-    return { id, name: nameOfId(id), handle: namespace.table(id, this.readPoint) };
+    return { id, name: nameOfId(id), namespace, handle: namespace.table(id, this.readPoint) };
   }
 
   #open(root: string, mayCreate: boolean): Promise<OpenedRoot> {

@@ -34,7 +34,7 @@ export const exportCommand: CommandSpec = {
     const format = formatOfFile(file, options.format);
     const table = await call.table(required(name, "the table"));
     const request = { id: table.id, ...call.readPoint, ...selectionOf(call), signal };
-    const rows = await (await call.namespace()).queryTable(request);
+    const rows = await table.namespace.queryTable(request);
     const isWhole = [options.where, options.limit, options.offset].every((option) => option === undefined);
     const total = isWhole ? await table.handle.countRows(undefined, undefined, { signal }) : undefined;
     const isQuiet = options.progress === false || file === "-";

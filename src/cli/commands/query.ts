@@ -69,7 +69,7 @@ export const queryCommand: CommandSpec = {
   async run(call, name) {
     const { options, signal } = call;
     const table = await call.table(required(name, "the table"));
-    const namespace = await call.namespace();
+    const { namespace } = table;
     const request = { id: table.id, ...call.readPoint, signal };
     if (options.groupBy !== undefined || options.having !== undefined) {
       if (options.explain === true || options.analyze === true) {

@@ -7,9 +7,10 @@ import { InvalidInputError, InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableResponse } from "../../namespace/upkeep.js";
 import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup/cleanup.js";
+import { previewCleanup } from "../../table/cleanup/cleanupPreview.js";
 import { DEFAULT_OLDER_THAN_MS } from "../../table/cleanup/cleanupRule.js";
 import type { OperationContext } from "../context.js";
-import { doLongWork, longWorkOptions } from "../longWork.js";
+import { doLongWork, isDryRun, longWorkOptions } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalCount, optionalMoment } from "../request.js";
 import { type OpenTable, openTable } from "../snapshot.js";
@@ -35,6 +36,7 @@ export const cleanupTable: OperationBody<"cleanupTable"> = async (context, reque
       `table ${formatIdentifier(open.entry.id)} is only declared: it has no versions to clean up`,
     );
   }
+  if (isDryRun(request)) return previewOf(open, { ...policy, olderThanMs: ageMs(), signal: request.signal });
   return doLongWork(context, request, how, {
     kind: "cleanup",
     unit: "versions",
@@ -43,6 +45,13 @@ export const cleanupTable: OperationBody<"cleanupTable"> = async (context, reque
     work: (control) => cleanUp(context, open, { ...policy, olderThanMs: ageMs(), ...control }),
   });
 };
+
+async function previewOf({ table }: OpenTable, options: CleanupOptions): Promise<CleanupTableResponse> {
+  const { orphansRemoved, ...counts } = await previewCleanup(table, options);
+  const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
+  const countedFiles = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
+  return { ...counts, filesRemoved: countedFiles + orphansRemoved };
+}
 
 async function cleanUp(
   context: OperationContext,

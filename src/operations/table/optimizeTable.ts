@@ -1,15 +1,15 @@
 /** OptimizeTable: merges small fragments, drops deleted rows, updates indexes. Not in the spec. */
 
-import { InvalidInputError } from "../../errors.js";
+import { InvalidInputError, InvalidTableStateError } from "../../errors.js";
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
 import type { OptimizeTableRequest, OptimizeTableResponse } from "../../namespace/upkeep.js";
 import { openVersion } from "../../table/versions/openVersion.js";
-import { compactFragments } from "../../write/compaction/compactFragments.js";
+import { compactFragments, planOfCompaction } from "../../write/compaction/compactFragments.js";
 import type { CompactionSettings } from "../../write/compaction/compactionPlan.js";
-import { type FoldOptions, foldIndexes, foldWork } from "../../write/indexes/foldIndexes.js";
+import { type FoldOptions, foldIndexes, foldWork, outdatedIndexes } from "../../write/indexes/foldIndexes.js";
 import { NO_WORK, type WorkDone } from "../../write/workProgress.js";
-import { doLongWork, longWorkOptions, type TellProgress, type WorkControl } from "../longWork.js";
+import { doLongWork, isDryRun, longWorkOptions, type TellProgress, type WorkControl } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { optionalBoolean, optionalCount, optionalFraction } from "../request.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
@@ -20,6 +20,7 @@ export const optimizeTable: OperationBody<"optimizeTable"> = async (context, req
   const settings = settingsOf(request);
   const options = longWorkOptions(request);
   const table = await openWritable(context, request);
+  if (isDryRun(request)) return planOf(table, settings, request.signal);
   return doLongWork(context, request, options, {
     kind: "optimize",
     unit: "rows",
@@ -28,6 +29,29 @@ export const optimizeTable: OperationBody<"optimizeTable"> = async (context, req
     work: (control) => optimize(table, settings, control),
   });
 };
+
+/** Returns what the work would do to the latest version. */
+async function planOf(
+  { table, latest }: WritableTable,
+  settings: CompactionSettings,
+  signal: AbortSignal | undefined,
+): Promise<OptimizeTableResponse> {
+  const base = await openVersion(table, latest);
+  if (base === null)
+    throw new InvalidTableStateError(`${table.root}: the latest version is gone; please retry`);
+  const { groups, indexedFragments } = await planOfCompaction(base, settings, () => signal);
+  const removed = groups.flatMap(({ fragments }) => fragments);
+  const fragmentsAdded = groups.reduce((sum, { rowCounts }) => sum + rowCounts.length, 0);
+  return {
+    version: latest.version,
+    fragmentsRemoved: removed.length,
+    fragmentsAdded,
+    filesRemoved: fileCount(removed),
+    filesAdded: fragmentsAdded,
+    indexedFragmentsLeft: indexedFragments,
+    indexesUpdated: outdatedIndexes(base.file).length,
+  };
+}
 
 async function optimize(
   table: WritableTable,

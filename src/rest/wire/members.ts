@@ -196,12 +196,12 @@ const MEMBERS = {
     flag,
     "include_declared vend_credentials stable_row_ids with_table_uri load_detailed_metadata check_declared",
     "when_matched_update_all when_not_matched_insert_all when_not_matched_by_source_delete use_index use_lsm",
-    "verbose materialize_deletions background delete_unverified error_if_tagged descending",
+    "verbose materialize_deletions background dry_run delete_unverified error_if_tagged descending",
   ),
   ...recordOf(
     optionalText,
     "location filter predicate where text when_matched_update_all_filt when_not_matched_by_source_delete_filt timeout",
-    "from_branch from_tag index_name state",
+    "from_branch from_tag index_name state path",
   ),
   ...recordOf(optionalCount, "target_rows_per_fragment older_than_ms retain_versions interval"),
   older_than: text

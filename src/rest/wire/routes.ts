@@ -98,6 +98,14 @@ export const ROUTES: readonly Route[] = [
     methods: POST_OR_GET,
     answer: shape.tableStats,
   }),
+  ofTable("verifyTable", "verify", "Look for damage in files and indexes", { answer: shape.verifiedTable }),
+  ofTable("describeTableFile", "file/describe", "Describe the columns and pages of a file", {
+    members: { path: shape.text.min(1).describe("data/<file> or _indices/<uuid>/<file>") },
+    answer: shape.describedFile,
+  }),
+  ofTable("describeTableStorage", "storage", "Describe what takes the space of a version", {
+    answer: shape.tableStorage,
+  }),
   ofTable("restoreTable", "restore", "Restore the content of an older version", {
     answer: shape.changeAnswer({ version: shape.version.optional() }),
   }),

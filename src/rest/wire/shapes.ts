@@ -228,3 +228,67 @@ export const computedColumn = z.object({
   stale_rows: count.describe("Number of rows without a current value"),
   stale_fragments: z.array(count).describe("Ascending ids of the fragments with such rows"),
 });
+
+// -------------------------------------------------------------------------------- storage
+
+const damage = z.object({
+  kind: text,
+  path: text.describe("Absolute path of the damaged file"),
+  message: text,
+  byte_offset: count.optional(),
+  version: version.optional(),
+  fragment_id: count.optional(),
+  columns: z.array(text).optional(),
+  index_name: text.optional(),
+  remedy: text.describe("What can be saved"),
+});
+export const verifiedTable = z.object({
+  is_sound: z.boolean(),
+  version: version.optional().describe("Version whose rows were read"),
+  damages: z.array(damage),
+  damage_count: count,
+  unchecked: z.array(text),
+  checked_versions: count,
+  checked_files: count,
+  checked_bytes: count,
+  readable_rows: count,
+  damaged_rows: count,
+  checked_indexes: count,
+  newest_sound_version: version.optional(),
+});
+
+const storedColumn = z.object({ name: text, bytes: count, page_count: count, encodings: z.array(text) });
+const describedPage = z.object({ first_row: count, rows: count, bytes: count, encoding: text });
+export const describedFile = z.object({
+  path: text,
+  bytes: count,
+  format_version: text,
+  rows: count,
+  has_checksums: z.boolean(),
+  other_bytes: count,
+  columns: z.array(storedColumn.extend({ pages: z.array(describedPage) })),
+  metadata: stringMap.optional(),
+});
+
+const storedFile = z.object({ path: text, bytes: count, columns: z.array(storedColumn) });
+export const tableStorage = z.object({
+  version,
+  bytes: count,
+  columns: z.array(z.object({ name: text, bytes: count })),
+  fragments: z.array(
+    z.object({
+      id: count,
+      rows: count,
+      deleted_rows: count,
+      deletion_bytes: count,
+      files: z.array(storedFile),
+    }),
+  ),
+  indexes: z.array(
+    z.object({
+      index_name: text,
+      bytes: count,
+      files: z.array(z.object({ path: text, bytes: count })),
+    }),
+  ),
+});

@@ -93,7 +93,7 @@ export interface CleanupResult {
 }
 
 /** Age from which an unreferenced file counts as abandoned. */
-const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
+export const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * Removes the versions and files that the options and refs do not keep.

@@ -126,7 +126,7 @@ export async function compactFragments(
   const propose = async (base: OpenLatest<ReaderEnvironment>): Promise<Proposal | null> => {
     remapped = NO_INDEXES;
     const replaced = await conflictIfRemoved(base, async () => {
-      const plan = await planOn(base, settings, signalNow);
+      const plan = await planOfCompaction(base, settings, signalNow);
       plans.push(plan);
       copiedRows = 0;
       const [copying, ...remapping] = workOfPlan(plan);
@@ -182,7 +182,8 @@ function workOfPlan({ file, groups }: Plan): [PartOfWork, ...PartOfWork[]] {
 const NOT_COVERED = "-";
 const COVERED = "c";
 
-async function planOn(
+/** Plans a compaction of a version. */
+export async function planOfCompaction(
   base: OpenVersion<ReaderEnvironment>,
   settings: CompactionSettings,
   signalNow: () => AbortSignal | undefined,

@@ -126,7 +126,7 @@ export async function foldIndexes(
 const namesOf = (outdated: readonly Outdated[]): string[] => outdated.map(({ index }) => index.name);
 
 /** Returns the writable indexes that miss some fragments or have too many segments. */
-function outdatedIndexes(file: ManifestFile): Outdated[] {
+export function outdatedIndexes(file: ManifestFile): Outdated[] {
   if (indicesOf(file).some(({ name }) => name === DEFERRED_REMAP_INDEX)) return [];
   return namedIndexes(file).flatMap((index) => {
     const kinds = index.segments.map(writableKind);

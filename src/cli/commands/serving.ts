@@ -1,0 +1,220 @@
+/** `tiltyard serve`, `inspect` and `publish`: a root for other programs. */
+
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { DirectoryNamespace } from "tiltyard";
+import { createRestHandler, toNodeListener } from "tiltyard/rest";
+import { wholeNumber } from "../arguments/lists.js";
+import { CommandMistake } from "../arguments/mistake.js";
+import type { CommandCall } from "../call/call.js";
+import { type CommandSpec, required } from "../call/command.js";
+import { printJson, printLine, printNote } from "../output/print.js";
+
+const PORT = (byDefault: string) => ({
+  flags: "-p, --port <number>",
+  text: "port to listen on; 0 takes a free one",
+  byDefault,
+  parse: (text: string) => wholeNumber("--port", text),
+});
+
+/** Host that only programs on this computer reach. */
+const LOOPBACK = "127.0.0.1";
+
+export const serveCommand: CommandSpec = {
+  usage: "serve",
+  summary: "Serve the root over HTTP by the REST interface, until interrupted",
+  examples: [
+    "tiltyard serve --root ./data",
+    "TILTYARD_API_KEY=secret tiltyard serve --host 0.0.0.0 --port 8080",
+  ],
+  options: [
+    PORT("2333"),
+    {
+      flags: "--host <name>",
+      text: "address to listen on; others than loopback need a key",
+      byDefault: LOOPBACK,
+    },
+    { flags: "--read-only", text: "refuse changes" },
+    { flags: "--allowed-host <name>", text: "name by which clients may call the server", isList: true },
+  ],
+  async run(call) {
+    const { options, terminal } = call;
+    const host = (options.host as string | undefined) ?? LOOPBACK;
+    const apiKey = terminal.env.TILTYARD_API_KEY;
+    const isLocal = [LOOPBACK, "::1", "localhost"].includes(host);
+    if (!isLocal && (apiKey ?? "") === "") {
+      throw new CommandMistake(`--host ${host}: set TILTYARD_API_KEY, or listen on ${LOOPBACK}`);
+    }
+    const namespace = await call.namespace(true);
+    const handler = createRestHandler(namespace, {
+      auth: apiKey === undefined || apiKey === "" ? { anonymous: true } : { apiKeys: [apiKey] },
+      ...(options.allowedHost !== undefined && { allowedHosts: options.allowedHost as string[] }),
+    });
+    const listener = toNodeListener(options.readOnly === true ? readOnly(handler) : handler);
+    const url = await listen(
+      call,
+      createServer(listener),
+      host,
+      (options.port as number | undefined) ?? 2333,
+    );
+    const state =
+      apiKey === undefined || apiKey === "" ? "without a key, for this computer" : "with TILTYARD_API_KEY";
+    if (options.json === true) printJson(terminal, { url });
+    else printLine(terminal, `serving ${call.root} at ${url} ${state}; interrupt to end`);
+    await interrupted(call);
+  },
+};
+
+type FetchHandler = (request: Request) => Promise<Response>;
+
+/** Operations of the REST interface that POST and change nothing, by the end of their path. */
+const READING =
+  /\/(?:list|describe|exists|query|count_rows|explain_plan|analyze_plan|stats|diff|take|aggregate|tokenize)\/?$/;
+
+function readOnly(handler: FetchHandler): FetchHandler {
+  return async (request) => {
+    const { pathname } = new URL(request.url);
+    const isReading = ["GET", "HEAD", "OPTIONS"].includes(request.method) || READING.test(pathname);
+    if (isReading) return handler(request);
+    const problem = { title: "Forbidden", status: 403, code: 15, detail: "this server is read-only" };
+    return Response.json(problem, { status: 403, headers: { "content-type": "application/problem+json" } });
+  };
+}
+
+/** Starts a server, and returns its URL. */
+async function listen(call: CommandCall, server: Server, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => {
+      const inUse = error.code === "EADDRINUSE";
+      reject(inUse ? new CommandMistake(`--port ${port} is in use; --port 0 takes a free one`) : error);
+    });
+    server.listen(port, host, resolve);
+  });
+  call.signal.addEventListener("abort", () => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { address, port: bound, family } = server.address() as AddressInfo;
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${bound}`;
+}
+
+/** Resolves when the user ends the command. That is no failure of a server. */
+const interrupted = ({ signal }: CommandCall): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+// --------------------------------------------------------------------------------------------- inspector
+
+/** Cookie that holds the token after the first page. */
+const COOKIE = "tiltyard_inspector";
+
+/** The part of `tiltyard/inspector` that the command needs. */
+type MakeInspector = (
+  namespace: DirectoryNamespace,
+  options: { readonly write?: boolean; readonly basePath?: string },
+) => FetchHandler;
+
+export const inspectCommand: CommandSpec = {
+  usage: "inspect [root]",
+  summary: "Open a page that shows the tables in the browser, on this computer only, until interrupted",
+  examples: ["tiltyard inspect ./data", "tiltyard inspect --write --port 8000"],
+  options: [PORT("0"), { flags: "--write", text: "allow changes: restore, tags" }],
+  async run(call, root) {
+    const { options, terminal } = call;
+    const inspectorHandler = await inspectorMaker();
+    const namespace = root === undefined ? await call.namespace() : await call.namespaceAt(root);
+    const handler = inspectorHandler(namespace, { write: options.write === true });
+    const token = randomBytes(24).toString("base64url");
+    const server = createServer(guarded(toNodeListener(handler), token));
+    const url = await listen(call, server, LOOPBACK, (options.port as number | undefined) ?? 0);
+    const address = `${url}/?token=${token}`;
+    if (options.json === true) printJson(terminal, { url: address });
+    else {
+      printLine(terminal, `open ${address}`);
+      printNote(terminal, "The address holds a token for one browser. Interrupt to end.");
+    }
+    await interrupted(call);
+  },
+};
+
+async function inspectorMaker(): Promise<MakeInspector> {
+  // The page is an entry point of its own, which a build without it lacks.
+  const name = "tiltyard/inspector";
+  const loaded = (await import(name).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ERR_PACKAGE_PATH_NOT_EXPORTED" || error.code === "ERR_MODULE_NOT_FOUND") return null;
+    throw error;
+  })) as { readonly inspectorHandler?: MakeInspector } | null;
+  if (loaded?.inspectorHandler !== undefined) return loaded.inspectorHandler;
+  throw new CommandMistake("this release of tiltyard has no inspector");
+}
+
+/**
+ * Lets only the browser in that opened the address with the token. The first use of the token sets a cookie;
+ * later uses of the address from another browser are refused. A request whose host is not loopback comes from
+ * a page that had a name of its own resolved to this computer, and is refused, too.
+ */
+function guarded(listener: RequestListener, token: string): RequestListener {
+  const session = randomBytes(24).toString("base64url");
+  let isUsed = false;
+  return (request, response) => {
+    const refuse = (reason: string) => {
+      response.writeHead(403, { "content-type": "text/plain; charset=utf-8" });
+      response.end(`${reason}\n`);
+    };
+    const host = (request.headers.host ?? "").replace(/:\d+$/, "");
+    if (![LOOPBACK, "localhost", "[::1]"].includes(host)) return refuse("This host name is not served.");
+    const { origin } = request.headers;
+    if (origin !== undefined && origin !== `http://${request.headers.host}`) {
+      return refuse("Pages of other origins are not served.");
+    }
+    const url = new URL(request.url ?? "/", "http://localhost");
+    const offered = url.searchParams.get("token");
+    if (offered !== null && isEqual(offered, token) && !isUsed) {
+      isUsed = true;
+      response.writeHead(303, {
+        location: url.pathname,
+        "set-cookie": `${COOKIE}=${session}; HttpOnly; SameSite=Strict; Path=/`,
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-store",
+      });
+      return response.end();
+    }
+    const cookie = cookieOf(request.headers.cookie ?? "");
+    if (cookie === null || !isEqual(cookie, session)) {
+      return refuse("Open the address that the command printed. It works once, in one browser.");
+    }
+    return listener(request, response);
+  };
+}
+
+function cookieOf(header: string): string | null {
+  const pair = header.split(";").map((text) => text.trim().split("="));
+  return pair.find(([name]) => name === COOKIE)?.[1] ?? null;
+}
+
+function isEqual(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+// ----------------------------------------------------------------------------------------------- publish
+
+export const publishCommand: CommandSpec = {
+  usage: "publish",
+  summary: "Write the index files by which browsers read the root from any web server",
+  examples: ["tiltyard publish --root ./data"],
+  async run(call) {
+    const { publishIndex } = (await import("tiltyard/disks")) as {
+      readonly publishIndex?: (namespace: DirectoryNamespace) => Promise<unknown>;
+    };
+    if (publishIndex === undefined)
+      throw new CommandMistake("this release of tiltyard cannot publish a root");
+    const namespace = await call.namespace();
+    const result = await publishIndex(namespace);
+    if (call.options.json === true) return printJson(call.terminal, result ?? {});
+    printNote(call.terminal, `${required(call.root, "the root")} can be served by any web server`);
+  },
+};
