@@ -59,6 +59,8 @@ class CompletedDisk implements Disk {
   readonly overwrite?: NonNullable<Disk["overwrite"]>;
   readonly watchDirectory?: NonNullable<Disk["watchDirectory"]>;
   readonly isLink?: NonNullable<Disk["isLink"]>;
+  readonly uriOf?: NonNullable<Disk["uriOf"]>;
+  readonly pathOf?: NonNullable<Disk["pathOf"]>;
 
   constructor(disk: DiskImplementation, scratch?: ScratchDirectory) {
     this.#disk = disk;
@@ -73,6 +75,8 @@ class CompletedDisk implements Disk {
     const { putIfAbsent, replaceIf, overwrite, watchDirectory, isLink } = disk;
     if (watchDirectory !== undefined) this.watchDirectory = watchDirectory.bind(disk);
     if (isLink !== undefined) this.isLink = isLink.bind(disk);
+    if (disk.uriOf !== undefined) this.uriOf = disk.uriOf.bind(disk);
+    if (disk.pathOf !== undefined) this.pathOf = disk.pathOf.bind(disk);
     if (!this.isReadOnly) {
       if (putIfAbsent !== undefined) this.putIfAbsent = putIfAbsent.bind(disk);
       if (replaceIf !== undefined) this.replaceIf = replaceIf.bind(disk);

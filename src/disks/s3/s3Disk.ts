@@ -31,6 +31,8 @@ export type S3StorageOptions = Readonly<Record<string, string>>;
 export interface S3Disk extends DiskImplementation {
   /** Returns the address of a file or directory for other engines, such as `s3://bucket/prefix/t.lance`. */
   uriOf(path: string): string;
+  /** Returns the path of such an address; null if it is not on this disk. */
+  pathOf(uri: string): string | null;
   /**
    * Returns the options with which other engines open the bucket: endpoint, region and the disk's own
    * credentials. They are secrets. A server may pass them to callers that it trusts with the bucket.
@@ -177,6 +179,13 @@ class BucketDisk implements S3Disk {
   uriOf(path: string): string {
     const key = this.#keyOf(path);
     return `s3://${this.#settings.bucket}${key === "" ? "" : `/${key}`}`;
+  }
+
+  pathOf(uri: string): string | null {
+    const { bucket, prefix } = this.#settings;
+    const root = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
+    if (uri === root) return resolve("/");
+    return uri.startsWith(`${root}/`) ? resolve("/", uri.slice(root.length + 1)) : null;
   }
 
   async storageOptions(): Promise<S3StorageOptions> {

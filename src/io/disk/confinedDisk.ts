@@ -29,6 +29,8 @@ export class ConfinedDisk implements Disk {
   readonly replaceIf?: NonNullable<Disk["replaceIf"]>;
   readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
   readonly isLink?: (path: string) => Promise<boolean>;
+  readonly uriOf?: (path: string) => string;
+  readonly pathOf?: (uri: string) => string | null;
   readonly watchDirectory?: (path: string, onChange: () => void) => (() => void) | null;
 
   constructor(inner: Disk, confinement: Confinement) {
@@ -61,6 +63,9 @@ export class ConfinedDisk implements Disk {
     if (inner.watchDirectory !== undefined) {
       this.watchDirectory = (path, onChange) => inner.watchDirectory?.(path, onChange) ?? null;
     }
+    const { uriOf, pathOf } = inner;
+    if (uriOf !== undefined) this.uriOf = (path) => uriOf.call(inner, path);
+    if (pathOf !== undefined) this.pathOf = (uri) => pathOf.call(inner, uri);
     if (inner.isLink !== undefined) this.isLink = (path) => inner.isLink?.(path) ?? Promise.resolve(false);
   }
 

@@ -209,6 +209,13 @@ interface OptionalVerbs {
   /** Returns true if the path itself is a symbolic link, of any kind that the platform has. */
   isLink?(path: string): Promise<boolean>;
   /**
+   * Returns the address under which other engines find a file or directory, such as `s3://bucket/t.lance`.
+   * Locations in answers and base paths in manifests have this form. Default: the path.
+   */
+  uriOf?(path: string): string;
+  /** Returns the path of an address; null if it is not on this disk. A disk has it if it has `uriOf`. */
+  pathOf?(uri: string): string | null;
+  /**
    * Locks of directories. Default: lease files, made by `putIfAbsent` and `replaceIf`; a disk without these
    * calls is taken for the local file system, with the locks of NodeDisk.
    */

@@ -60,6 +60,8 @@ export function meteredDisk(disk: Disk): Disk {
     stat: (path) => recorded("head", () => disk.stat(path)),
     realPath: (path) => disk.realPath(path),
     ...(disk.isLink !== undefined && { isLink: async (path) => (await disk.isLink?.(path)) === true }),
+    ...(disk.uriOf !== undefined && { uriOf: (path) => disk.uriOf?.(path) ?? path }),
+    ...(disk.pathOf !== undefined && { pathOf: (uri) => disk.pathOf?.(uri) ?? null }),
     syncFile: (path) => disk.syncFile(path),
     syncDirectory: (path) => disk.syncDirectory(path),
   };

@@ -11,6 +11,7 @@ import { planLocation } from "../../catalog/locations/placement.js";
 import { findTable, readTableProperties, requireTable } from "../../catalog/locations/tables.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import { addressOf } from "../../io/disk/addresses.js";
 import { foldName } from "../../io/names/foldName.js";
 import type {
   BatchCommitOperation,
@@ -197,14 +198,17 @@ async function planIdChange(
     }
     const { location, directory } = await planLocation(context, id);
     checkRequestedLocation(context, id, optionalString(declareTable.location, "location"), directory);
-    outcomes.set(operation, { location: directory, properties: properties ?? {} });
+    outcomes.set(operation, {
+      location: addressOf(context.disk, directory),
+      properties: properties ?? {},
+    });
     return { kind: "declareTable", id, location, properties };
   }
   if (deregisterTable !== undefined) {
     const id = requireTableId(deregisterTable.id);
     const entry = await requireTable(context, id);
     const properties = await readTableProperties(context, entry);
-    outcomes.set(operation, { location: entry.directory, properties });
+    outcomes.set(operation, { location: addressOf(context.disk, entry.directory), properties });
     const identity = (await readTableIdentity({ disk: context.disk, root: entry.directory })) ?? undefined;
     return { kind: "deregisterTable", id, location: entry.location, properties, identity };
   }

@@ -5,6 +5,7 @@ import { planLocation } from "../../catalog/locations/placement.js";
 import { findTable } from "../../catalog/locations/tables.js";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import { addressOf } from "../../io/disk/addresses.js";
 import type { OperationBody } from "../operation.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import { checkRequestedLocation } from "./requestedLocation.js";
@@ -18,5 +19,9 @@ export const declareTable: OperationBody<"declareTable"> = async (context, reque
   checkRequestedLocation(context, id, requestedLocation, location.directory);
   if (entry !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   await declareAt(context, location, properties ?? {}, request.signal);
-  return { location: location.directory, properties: properties ?? {}, managedVersioning: false };
+  return {
+    location: addressOf(context.disk, location.directory),
+    properties: properties ?? {},
+    managedVersioning: false,
+  };
 };

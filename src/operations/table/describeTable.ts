@@ -2,6 +2,7 @@
 
 import { schemaToJson } from "../../arrow/types/schemaJson.js";
 import { readTableProperties } from "../../catalog/locations/tables.js";
+import { addressOf } from "../../io/disk/addresses.js";
 import { fileUrlOf } from "../../io/names/fileUrls.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -17,12 +18,12 @@ import { storedThresholds } from "../upkeep/thresholds.js";
 export const describeTable: OperationBody<"describeTable"> = async (context, request, access) => {
   const id = requireTableId(request.id);
   const { entry, snapshot } = await openDescribed(context, request, access);
-  const location = snapshot?.table.root ?? entry.directory;
+  const directory = snapshot?.table.root ?? entry.directory;
   const common = {
     table: id[id.length - 1],
     namespace: id.slice(0, -1),
-    location,
-    tableUri: fileUrlOf(location),
+    location: addressOf(context.disk, directory),
+    tableUri: context.disk.uriOf?.(directory) ?? fileUrlOf(directory),
     properties: await readTableProperties(context, entry),
     managedVersioning: false,
   };

@@ -2,6 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import { addressOf } from "../../io/disk/addresses.js";
 import { resolve } from "../../platform/native.js";
 import type { OperationContext } from "../context.js";
 
@@ -15,10 +16,12 @@ export function checkRequestedLocation(
   requested: string | undefined,
   directory: string,
 ): void {
-  if (requested === undefined || resolve(context.root, requested) === directory) return;
+  const { root, disk } = context;
+  if (requested === undefined || requested === addressOf(disk, directory)) return;
+  if (resolve(root, requested) === directory) return;
   throw new InvalidInputError(
     id.length > 1
       ? "location: the namespace chooses the directories of tables in child namespaces"
-      : `location: table ${formatIdentifier(id)} belongs at ${directory}`,
+      : `location: table ${formatIdentifier(id)} belongs at ${addressOf(disk, directory)}`,
   );
 }

@@ -10,6 +10,7 @@
 
 import { CorruptFileError } from "../../errors.js";
 import type { BasePath, DataFile, DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
+import { pathOfAddress } from "../../io/disk/addresses.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { basename, isAbsolute, join, sep } from "../../platform/native.js";
 import { branchRoot, isBranchName, isMainBranch } from "../refs/refs.js";
@@ -82,7 +83,9 @@ export async function resolveIndexDirectory(
   index: IndexMetadata,
 ): Promise<string> {
   const stated = await statedIndexDirectory(table, manifest, index);
-  const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
+  const bases = manifest.basePaths.filter(
+    ({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(pathOfAddress(table.disk, path)),
+  );
   // There is no other candidate, and the files prove that the directory exists.
   if (bases.length === 0 || (await table.disk.stat(stated)) !== null) return stated;
   // The reference names the direct source branch, even for an index that this source inherited.
@@ -127,8 +130,9 @@ function resolveFile(
   if (baseId === undefined) return join(directoryOf(table.root), name);
   const base = manifest.basePaths.find((each) => each.id === baseId);
   if (base === undefined) return refuse(`there is no base path ${baseId}`);
-  if (!isAbsolute(base.path)) refuse(`base path ${base.path} is not a local directory`);
-  const stated = join(base.isDatasetRoot ? directoryOf(base.path) : base.path, name);
+  const basePath = pathOfAddress(table.disk, base.path);
+  if (!isAbsolute(basePath)) refuse(`base path ${base.path} is not a directory of this disk`);
+  const stated = join(base.isDatasetRoot ? directoryOf(basePath) : basePath, name);
   const source = sourceRoot(table.root, manifest, base);
   if (source === null) return stated;
   const around = join(directoryOf(source), name);

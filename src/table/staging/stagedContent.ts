@@ -26,6 +26,7 @@ import {
   type IndexMetadata,
   type Manifest,
 } from "../../format/table.js";
+import { pathOfAddress } from "../../io/disk/addresses.js";
 import { isSameBytes, sep } from "../../platform/native.js";
 import { nextFieldId } from "../../schema/schema.js";
 import { checkAutoCleanup } from "../cleanup/cleanupRule.js";
@@ -138,7 +139,8 @@ async function contentOfSource(
   if (source !== null && !(await listBranches(table)).includes(source)) return null;
   const { disk } = table;
   const { root } = branchAt(table, source);
-  if (added.path !== root && (await disk.realPath(added.path)) !== (await disk.realPath(root))) return null;
+  const addedPath = pathOfAddress(disk, added.path);
+  if (addedPath !== root && (await disk.realPath(addedPath)) !== (await disk.realPath(root))) return null;
   const entry = await findVersion({ disk, root }, manifest.version);
   const file = entry && (await readManifestAt(table.environment, entry));
   if (file === null) return null;
@@ -260,10 +262,15 @@ class ContentCheck {
       if (this.#baseIds.has(id)) refuse(`has two base paths ${id}`);
       this.#baseIds.add(id);
       if (previousBases.some((each) => isSameBase(each, base))) continue;
-      const mayBeUsed = this.#before === null && (await this.#table.environment.mayUseBase?.(path)) === true;
+      const mayBeUsed = this.#before === null && (await this.#mayUseBase(path));
       if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the previous version does not have`);
       await allow?.base(path);
     }
+  }
+
+  async #mayUseBase(path: string): Promise<boolean> {
+    const { environment, disk } = this.#table;
+    return (await environment.mayUseBase?.(pathOfAddress(disk, path))) === true;
   }
 
   async fragments(): Promise<void> {
