@@ -75,8 +75,8 @@ const SOAK_ONLY = [
   "typeScripts",
 ].map((name) => `test/stranger/${name}.test.ts`);
 
-/** They install gigabytes of Python, or clients of LanceDB: `npm run test:engines` and `npm run test:clients` have them. */
-const OF_OTHERS = ["test/engines/**", "test/clients/**"];
+/** They install gigabytes of Python, clients of LanceDB, or servers: `npm run test:engines`, `npm run test:clients` and `test:stores` have them. */
+const OF_OTHERS = ["test/engines/**", "test/clients/**", "test/stores/**"];
 
 const PATIENCE_MS = 600_000;
 const WATCHED = process.env.CI === undefined;

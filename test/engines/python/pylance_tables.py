@@ -49,6 +49,12 @@ def fragments(path):
     ]
 
 
+def append_row(path, row):
+    """Appends a row of numbers."""
+    table = pa.table({name: pa.array([value], pa.float64()) for name, value in row.items()})
+    return lance.write_dataset(table, path, mode="append").version
+
+
 def delete(path, predicate):
     lance.dataset(path).delete(predicate)
 
