@@ -5,6 +5,7 @@ import { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { memoryDisk } from "../disks/memoryDisk.js";
 import { NodeDisk } from "../io/disk/nodeDisk.js";
 import { expandedPath, schemeOf } from "./addresses.js";
+import { bucketOf, isBucketAddress } from "./bucketDatabase.js";
 import { type Connection, cleanseStorageOptions, LocalConnection } from "./connection.js";
 import { Database } from "./database.js";
 import { failure, notSupported, translated } from "./failures.js";
@@ -36,8 +37,8 @@ export interface RestNamespaceConfig {
 
 /**
  * Connects to a database.
- * @param uri path of a directory, a `file://` URL, `memory://`, or `db://` and the name of a database on a
- *   server
+ * @param uri path of a directory, a `file://` URL, `memory://`, `s3://` with a bucket and a prefix, or `db://`
+ *   and the name of a database on a server
  * @param options settings of the connection
  * @param session caches that connections share
  * @param headerProvider headers of requests to a server
@@ -61,13 +62,14 @@ export async function connect(
   const { uri } = settings ?? {};
   if (typeof uri !== "string" || uri === "") throw new Error("uri is required");
   if (/^db:/i.test(uri)) return new LocalConnection(serverDatabase(uri, settings, headerProvider));
+  const storageOptions = cleanseStorageOptions(settings.storageOptions);
   return new LocalConnection(
     new Database({
-      open: directoryOpener(uri, settings.session),
+      open: await directoryOpener(uri, settings.session, storageOptions),
       uri,
       kind: "ListingDatabase",
       readConsistencyInterval: intervalOf(settings),
-      storageOptions: cleanseStorageOptions(settings.storageOptions),
+      storageOptions,
     }),
   );
 }
@@ -106,13 +108,14 @@ export async function connectNamespace(
   const { root, manifest_enabled } = propertiesOf(config);
   if (root === undefined)
     throw unknownNamespace("dir", "Missing required property 'root' for directory namespace");
+  const storageOptions = cleanseStorageOptions(options.storageOptions);
   return new LocalConnection(
     new Database({
-      open: directoryOpener(root, options.session),
+      open: await directoryOpener(root, options.session, storageOptions),
       uri: root,
       kind: "LanceNamespaceDatabase",
       readConsistencyInterval: intervalOf(options),
-      storageOptions: cleanseStorageOptions(options.storageOptions),
+      storageOptions,
       hasChildNamespaces: manifest_enabled !== "false",
     }),
   );
@@ -182,9 +185,14 @@ function intervalOf({
   throw failure(`Invalid input, readConsistencyInterval must be a number of at least 0, got ${seconds}`);
 }
 
-/** Returns a function that opens the namespace of a directory. */
-function directoryOpener(uri: string, session: Session | null | undefined): () => DirectoryNamespace {
-  const settings = { ...placeOf(uri), ...(session != null && cacheSizesOf(session)) };
+/** Returns a function that opens the namespace of a directory or a bucket. */
+async function directoryOpener(
+  uri: string,
+  session: Session | null | undefined,
+  storageOptions: Readonly<Record<string, string>> | undefined,
+): Promise<() => DirectoryNamespace> {
+  const directory = isBucketAddress(schemeOf(uri)) ? await bucketOf(uri, storageOptions) : placeOf(uri);
+  const settings = { ...directory, ...(session != null && cacheSizesOf(session)) };
   return () => {
     try {
       const namespace = new DirectoryNamespace(settings);
@@ -202,7 +210,7 @@ function placeOf(uri: string): ConstructorParameters<typeof DirectoryNamespace>[
   if (scheme === "memory") return { root: "/", disk: memoryDisk() };
   if (scheme !== undefined && scheme !== "file") {
     throw notSupported(
-      `databases of the scheme '${scheme}' are not there, only directories, file:// and memory://`,
+      `databases of the scheme '${scheme}' are not there, only directories, file://, memory:// and s3://`,
     );
   }
   return {

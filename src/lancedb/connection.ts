@@ -7,6 +7,7 @@ import type { CreateTableResponse, ListTablesRequest, ListTablesResponse } from 
 import { Connection, type NewTable, type Rows } from "./abstractConnection.js";
 import type { Table } from "./abstractTable.js";
 import { sourceOfClone } from "./cloneSource.js";
+import { schemeOf } from "./addresses.js";
 import type * as types from "./connectionTypes.js";
 import type { Database } from "./database.js";
 import { jobOf } from "./databaseJob.js";
@@ -391,8 +392,12 @@ const openedOf = (
 ) => ({
   id,
   version: created.version,
-  uri: id.length === 1 ? database.tableUri(id[0] as string) : `file://${created.location}`,
+  uri: id.length === 1 ? database.tableUri(id[0] as string) : uriOfLocation(created.location),
 });
+
+/** Returns the address of a location, which is an address itself in a bucket. */
+const uriOfLocation = (location: string): string =>
+  schemeOf(location) === undefined ? `file://${location}` : location;
 
 /** Returns storage options with names in snake case. */
 export function cleanseStorageOptions(options?: Record<string, string>): Record<string, string> | undefined {

@@ -185,9 +185,7 @@ function checkDirectory(input: unknown, option: string): void {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(location)?.[1].toLowerCase();
   const isUrl = typeof input !== "string" || /^[^/:]+:\/\//.test(location);
   if (isUrl && scheme !== "file") {
-    throw refuse(
-      ` on this machine, or a file: URL: ${location.slice(0, 200)} is neither. Tables in an object store can be copied here first`,
-    );
+    throw refuse(` of the disk, or a file: URL: ${location.slice(0, 200)} is neither. ${adviceFor(scheme)}`);
   }
   if (/^~(?:$|[/\\])/.test(location)) {
     throw refuse(
@@ -195,6 +193,14 @@ function checkDirectory(input: unknown, option: string): void {
     );
   }
 }
+
+/** Advises a caller whose directory has an address of another scheme. */
+const adviceFor = (scheme: string | undefined): string =>
+  scheme === "s3+ddb"
+    ? "s3+ddb is not supported: commits to buckets use conditional puts, not DynamoDB"
+    : scheme === "s3" || scheme === "s3a"
+      ? "For a bucket, pass the option disk: s3Disk({ bucket, prefix }) of tiltyard/disks, and the root /"
+      : "Tables in an object store can be copied here first";
 
 /**
  * Returns the absolute path of a directory.
