@@ -6,7 +6,7 @@ import type { Disk } from "./disk.js";
 type Addressed = Pick<Disk, "uriOf" | "pathOf">;
 
 /** Returns the address of a path: a URI, or the path itself on the local file system. */
-export const addressOf = (disk: Addressed, path: string): string => disk.uriOf?.(path) ?? path;
+export const uriOn = (disk: Addressed, path: string): string => disk.uriOf?.(path) ?? path;
 
 /** Returns the path of an address; the text itself if it is none of this disk. */
-export const pathOfAddress = (disk: Addressed, address: string): string => disk.pathOf?.(address) ?? address;
+export const pathOn = (disk: Addressed, address: string): string => disk.pathOf?.(address) ?? address;

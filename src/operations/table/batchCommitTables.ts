@@ -11,7 +11,7 @@ import { planLocation } from "../../catalog/locations/placement.js";
 import { findTable, readTableProperties, requireTable } from "../../catalog/locations/tables.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import { foldName } from "../../io/names/foldName.js";
 import type {
   BatchCommitOperation,
@@ -199,7 +199,7 @@ async function planIdChange(
     const { location, directory } = await planLocation(context, id);
     checkRequestedLocation(context, id, optionalString(declareTable.location, "location"), directory);
     outcomes.set(operation, {
-      location: addressOf(context.disk, directory),
+      location: uriOn(context.disk, directory),
       properties: properties ?? {},
     });
     return { kind: "declareTable", id, location, properties };
@@ -208,7 +208,7 @@ async function planIdChange(
     const id = requireTableId(deregisterTable.id);
     const entry = await requireTable(context, id);
     const properties = await readTableProperties(context, entry);
-    outcomes.set(operation, { location: addressOf(context.disk, entry.directory), properties });
+    outcomes.set(operation, { location: uriOn(context.disk, entry.directory), properties });
     const identity = (await readTableIdentity({ disk: context.disk, root: entry.directory })) ?? undefined;
     return { kind: "deregisterTable", id, location: entry.location, properties, identity };
   }

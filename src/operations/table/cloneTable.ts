@@ -9,7 +9,7 @@ import { publishNewTable } from "../../catalog/tableRows.js";
 import { InvalidInputError, TableAlreadyExistsError, TableVersionNotFoundError } from "../../errors.js";
 import { Clone } from "../../format/table.js";
 import { formatIdentifier } from "../../ident.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import { commitCreation } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { requireWritable } from "../../table/versions/flags.js";
@@ -45,7 +45,7 @@ export const cloneTable: OperationBody<"cloneTable"> = async (context, request, 
   const clone = Clone.create({
     isShallow: true,
     refVersion: source.version,
-    refPath: addressOf(context.disk, source.table.root),
+    refPath: uriOn(context.disk, source.table.root),
   });
   const transaction = newTransaction(source.version, "clone", clone);
   const isMade = isRoot && entry === null ? await claimLocation(context, location) : location.unshared;
@@ -84,7 +84,7 @@ export const cloneTable: OperationBody<"cloneTable"> = async (context, request, 
   }
   return {
     transactionId: transaction.uuid,
-    location: addressOf(context.disk, location.directory),
+    location: uriOn(context.disk, location.directory),
     version: committed.version,
     properties: { ...properties },
   };

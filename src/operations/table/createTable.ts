@@ -14,7 +14,7 @@ import {
 import { publishNewTable, republishTable } from "../../catalog/tableRows.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import type { CreateTableResponse } from "../../namespace/tables.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
@@ -100,7 +100,7 @@ export const createTable: OperationBody<"createTable"> = async (context, request
   }
   return {
     transactionId: inserted.transactionId,
-    location: addressOf(context.disk, location.directory),
+    location: uriOn(context.disk, location.directory),
     version: inserted.committed.version,
     numInsertedRows: inserted.rowCount,
     properties:
@@ -134,7 +134,7 @@ async function answerOfExisting(
   version: number,
 ): Promise<CreateTableResponse> {
   return {
-    location: addressOf(context.disk, entry.directory),
+    location: uriOn(context.disk, entry.directory),
     version,
     numInsertedRows: 0,
     properties: await readTableProperties(context, entry),

@@ -5,7 +5,7 @@ import { planLocation } from "../../catalog/locations/placement.js";
 import { findTable } from "../../catalog/locations/tables.js";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import type { OperationBody } from "../operation.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import { checkRequestedLocation } from "./requestedLocation.js";
@@ -20,7 +20,7 @@ export const declareTable: OperationBody<"declareTable"> = async (context, reque
   if (entry !== null) throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   await declareAt(context, location, properties ?? {}, request.signal);
   return {
-    location: addressOf(context.disk, location.directory),
+    location: uriOn(context.disk, location.directory),
     properties: properties ?? {},
     managedVersioning: false,
   };

@@ -1,12 +1,12 @@
 /** DeregisterTable: takes the id from a table and keeps its data. */
 
 import { detachTable } from "../../catalog/registration.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
 
 export const deregisterTable: OperationBody<"deregisterTable"> = async (context, request) => {
   const id = requireTableId(request.id);
   const { directory, properties } = await detachTable(context, id, request.signal);
-  return { id, location: addressOf(context.disk, directory), properties };
+  return { id, location: uriOn(context.disk, directory), properties };
 };

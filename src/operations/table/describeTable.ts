@@ -2,7 +2,7 @@
 
 import { schemaToJson } from "../../arrow/types/schemaJson.js";
 import { readTableProperties } from "../../catalog/locations/tables.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import { fileUrlOf } from "../../io/names/fileUrls.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -22,7 +22,7 @@ export const describeTable: OperationBody<"describeTable"> = async (context, req
   const common = {
     table: id[id.length - 1],
     namespace: id.slice(0, -1),
-    location: addressOf(context.disk, directory),
+    location: uriOn(context.disk, directory),
     tableUri: context.disk.uriOf?.(directory) ?? fileUrlOf(directory),
     properties: await readTableProperties(context, entry),
     managedVersioning: false,

@@ -11,7 +11,7 @@ import { objectIdOf } from "../../catalog/rows/objects.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
 import { InternalError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import type { FileStat } from "../../io/disk/disk.js";
 import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -41,7 +41,7 @@ export const dropTable: OperationBody<"dropTable"> = async (context, request) =>
     const { properties } = await removeRootTable(context, entry, vanish, request.signal);
     await sweepDropped(context);
     await forgetJobs(context, entry);
-    return { id, location: addressOf(context.disk, directory), properties };
+    return { id, location: uriOn(context.disk, directory), properties };
   }
   const { properties, ownsDirectory } = await removeTableRow(context, entry, request.signal);
   const isDoomed = async (movedTo: string, stat?: FileStat) =>
@@ -57,7 +57,7 @@ export const dropTable: OperationBody<"dropTable"> = async (context, request) =>
   }
   await sweepDropped(context);
   if (ownsDirectory) await forgetJobs(context, entry);
-  return { id, location: addressOf(context.disk, directory), properties };
+  return { id, location: uriOn(context.disk, directory), properties };
 };
 
 /** The table is gone already. Records that can't be removed become stale later. */

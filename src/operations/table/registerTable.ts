@@ -2,7 +2,7 @@
 
 import { attachTable } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import type { OperationBody } from "../operation.js";
 import { optionalProperties, optionalString, parseChoice, requireTableId } from "../request.js";
 
@@ -18,5 +18,5 @@ export const registerTable: OperationBody<"registerTable"> = async (context, req
     allow: (formerId) => access.require("registerTable", formerId, { location }),
     signal: request.signal,
   });
-  return { location: addressOf(context.disk, tableLocation.directory), properties: properties ?? {} };
+  return { location: uriOn(context.disk, tableLocation.directory), properties: properties ?? {} };
 };

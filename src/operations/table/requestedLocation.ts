@@ -2,7 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import { resolve } from "../../platform/native.js";
 import type { OperationContext } from "../context.js";
 
@@ -17,11 +17,11 @@ export function checkRequestedLocation(
   directory: string,
 ): void {
   const { root, disk } = context;
-  if (requested === undefined || requested === addressOf(disk, directory)) return;
+  if (requested === undefined || requested === uriOn(disk, directory)) return;
   if (resolve(root, requested) === directory) return;
   throw new InvalidInputError(
     id.length > 1
       ? "location: the namespace chooses the directories of tables in child namespaces"
-      : `location: table ${formatIdentifier(id)} belongs at ${addressOf(disk, directory)}`,
+      : `location: table ${formatIdentifier(id)} belongs at ${uriOn(disk, directory)}`,
   );
 }

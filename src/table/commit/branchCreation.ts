@@ -19,7 +19,7 @@ import {
   UnsupportedError,
 } from "../../errors.js";
 import { Clone, Transaction } from "../../format/table.js";
-import { addressOf } from "../../io/disk/addresses.js";
+import { uriOn } from "../../io/disk/addresses.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/disk/locks.js";
 import { LruCache } from "../../io/memory/cache.js";
@@ -112,7 +112,7 @@ export function createBranch(
       isShallow: true,
       refName: opened.table.branch ?? undefined,
       refVersion: opened.version,
-      refPath: addressOf(disk, opened.table.root),
+      refPath: uriOn(disk, opened.table.root),
       branchName: branch,
     });
     const transaction = withProperty(

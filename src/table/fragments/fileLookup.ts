@@ -10,7 +10,7 @@
 
 import { CorruptFileError } from "../../errors.js";
 import type { BasePath, DataFile, DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
-import { pathOfAddress } from "../../io/disk/addresses.js";
+import { pathOn } from "../../io/disk/addresses.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { basename, isAbsolute, join, sep } from "../../platform/native.js";
 import { branchRoot, isBranchName, isMainBranch } from "../refs/refs.js";
@@ -84,7 +84,7 @@ export async function resolveIndexDirectory(
 ): Promise<string> {
   const stated = await statedIndexDirectory(table, manifest, index);
   const bases = manifest.basePaths.filter(
-    ({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(pathOfAddress(table.disk, path)),
+    ({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(pathOn(table.disk, path)),
   );
   // There is no other candidate, and the files prove that the directory exists.
   if (bases.length === 0 || (await table.disk.stat(stated)) !== null) return stated;
@@ -130,7 +130,7 @@ function resolveFile(
   if (baseId === undefined) return join(directoryOf(table.root), name);
   const base = manifest.basePaths.find((each) => each.id === baseId);
   if (base === undefined) return refuse(`there is no base path ${baseId}`);
-  const basePath = pathOfAddress(table.disk, base.path);
+  const basePath = pathOn(table.disk, base.path);
   if (!isAbsolute(basePath)) refuse(`base path ${base.path} is not a directory of this disk`);
   const stated = join(base.isDatasetRoot ? directoryOf(basePath) : basePath, name);
   const source = sourceRoot(table.root, manifest, base);

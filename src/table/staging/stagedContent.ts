@@ -26,7 +26,7 @@ import {
   type IndexMetadata,
   type Manifest,
 } from "../../format/table.js";
-import { pathOfAddress } from "../../io/disk/addresses.js";
+import { pathOn } from "../../io/disk/addresses.js";
 import { isSameBytes, sep } from "../../platform/native.js";
 import { nextFieldId } from "../../schema/schema.js";
 import { checkAutoCleanup } from "../cleanup/cleanupRule.js";
@@ -139,7 +139,7 @@ async function contentOfSource(
   if (source !== null && !(await listBranches(table)).includes(source)) return null;
   const { disk } = table;
   const { root } = branchAt(table, source);
-  const addedPath = pathOfAddress(disk, added.path);
+  const addedPath = pathOn(disk, added.path);
   if (addedPath !== root && (await disk.realPath(addedPath)) !== (await disk.realPath(root))) return null;
   const entry = await findVersion({ disk, root }, manifest.version);
   const file = entry && (await readManifestAt(table.environment, entry));
@@ -270,7 +270,7 @@ class ContentCheck {
 
   async #mayUseBase(path: string): Promise<boolean> {
     const { environment, disk } = this.#table;
-    return (await environment.mayUseBase?.(pathOfAddress(disk, path))) === true;
+    return (await environment.mayUseBase?.(pathOn(disk, path))) === true;
   }
 
   async fragments(): Promise<void> {

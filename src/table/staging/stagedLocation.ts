@@ -10,7 +10,7 @@
  */
 
 import { InvalidTableStateError, UnsupportedError } from "../../errors.js";
-import { pathOfAddress } from "../../io/disk/addresses.js";
+import { pathOn } from "../../io/disk/addresses.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { foldName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
@@ -46,7 +46,7 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
   if (stagedPath === "" || stagedPath.includes("\0")) return outside;
   const realRoot = await table.disk.realPath(table.root);
   if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${table.root}`);
-  const ownPath = pathOfAddress(table.disk, stagedPath);
+  const ownPath = pathOn(table.disk, stagedPath);
   const candidates = isAbsolute(ownPath) ? [ownPath] : [join(table.root, stagedPath), sep + stagedPath];
   for (const candidate of candidates) {
     const path = await table.disk.realPath(candidate);
