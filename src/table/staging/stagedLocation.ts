@@ -38,7 +38,8 @@ const DETACHED = /^d\d+\.manifest$/;
 
 /**
  * Finds the staged file that a caller names, or returns the reason against it, worded to follow the path.
- * @param stagedPath absolute, relative to the table, or absolute without its leading slash
+ * @param stagedPath absolute, relative to the table, or absolute without its leading slash; in a bucket also
+ *   an address or a whole key
  * @throws InvalidTableStateError if the table has no directory
  */
 export async function findStaged(table: VersionsAt, stagedPath: string): Promise<StagedFile | string> {
@@ -47,7 +48,9 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
   const realRoot = await table.disk.realPath(table.root);
   if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${table.root}`);
   const ownPath = pathOn(table.disk, stagedPath);
-  const candidates = isAbsolute(ownPath) ? [ownPath] : [join(table.root, stagedPath), sep + stagedPath];
+  const candidates = isAbsolute(ownPath)
+    ? [ownPath]
+    : [join(table.root, stagedPath), pathOfKey(table, stagedPath) ?? sep + stagedPath];
   for (const candidate of candidates) {
     const path = await table.disk.realPath(candidate);
     if (path === null || !path.startsWith(realRoot + sep)) continue;
@@ -57,6 +60,12 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
     return (await table.disk.stat(path))?.kind === "file" ? { path } : "is not a regular file";
   }
   return outside;
+}
+
+/** Returns the path of a key in the bucket of the table, as other engines name files; null without a bucket. */
+function pathOfKey({ disk, root }: VersionsAt, key: string): string | null {
+  const [bucket] = /^[a-z0-9+]+:\/\/[^/]+/i.exec(disk.uriOf?.(root) ?? "") ?? [];
+  return bucket === undefined ? null : (disk.pathOf?.(`${bucket}/${key}`) ?? null);
 }
 
 /**

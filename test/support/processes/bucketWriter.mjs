@@ -11,7 +11,9 @@ import { ConcurrentModificationError, DirectoryNamespace, ServiceUnavailableErro
 import { s3Disk } from "tiltyard/disks";
 
 const { disk, table, writer, commits } = JSON.parse(process.argv[2]);
-const namespace = new DirectoryNamespace({ root: "/", disk: s3Disk(disk) });
+// The lock of a writer that was killed is free again after this time.
+const lock = { staleMs: 2000 };
+const namespace = new DirectoryNamespace({ root: "/", disk: s3Disk(disk), lock });
 const go = new Promise((resolve) => process.once("message", resolve));
 process.send({ ready: true });
 await go;
