@@ -1,6 +1,7 @@
 /**
- * Databases in buckets of S3, by addresses such as `s3://bucket/prefix`. Endpoint, region and credentials come
- * from the storage options of the connection, by the names that LanceDB takes, and then from the environment.
+ * Databases in buckets of S3, by addresses such as `s3://bucket/prefix`. Endpoint, region and credentials
+ * come from the storage options of the connection, by the names that LanceDB takes, and then from the
+ * environment.
  */
 
 import { lazyModule } from "../async/lazy.js";
@@ -74,8 +75,8 @@ const ENDPOINT = ["endpoint", "endpoint_url"];
 /** Returns an option by one of its names, with or without `aws_`, or a variable of the environment. */
 function optionOf(options: StorageOptions, names: readonly string[]): string | undefined {
   const folded = new Map(Object.entries(options).map(([name, value]) => [name.toLowerCase(), value]));
-  const own = names.flatMap((name) => [folded.get(`aws_${name}`), folded.get(name)]);
+  const stated = names.flatMap((name) => [folded.get(`aws_${name}`), folded.get(name)]);
   const environment = typeof process === "undefined" ? {} : process.env;
   const shared = names.map((name) => environment[`AWS_${name.toUpperCase()}`]);
-  return [...own, ...shared].find((value) => value !== undefined && value !== "");
+  return [...stated, ...shared].find((value) => value !== undefined && value !== "");
 }

@@ -37,8 +37,8 @@ export interface RestNamespaceConfig {
 
 /**
  * Connects to a database.
- * @param uri path of a directory, a `file://` URL, `memory://`, `s3://` with a bucket and a prefix, or `db://`
- *   and the name of a database on a server
+ * @param uri path of a directory, a `file://` URL, `memory://`, `s3://` with a bucket and a prefix, or
+ *   `db://` and the name of a database on a server
  * @param options settings of the connection
  * @param session caches that connections share
  * @param headerProvider headers of requests to a server
