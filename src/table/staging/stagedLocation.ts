@@ -62,7 +62,7 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
   return outside;
 }
 
-/** Returns the path of a key in the bucket of the table, as other engines name files; null without a bucket. */
+/** Returns the path of a key in the table's bucket, as other engines name files; null without a bucket. */
 function pathOfKey({ disk, root }: VersionsAt, key: string): string | null {
   const [bucket] = /^[a-z0-9+]+:\/\/[^/]+/i.exec(disk.uriOf?.(root) ?? "") ?? [];
   return bucket === undefined ? null : (disk.pathOf?.(`${bucket}/${key}`) ?? null);
