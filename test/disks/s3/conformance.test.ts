@@ -1,7 +1,7 @@
 /** The conformance suite, on a bucket of a server in this process, also over a bad network. */
 
-import { diskConformance } from "tiltyard/disks/conformance";
 import { s3Disk } from "tiltyard/disks";
+import { diskConformance } from "tiltyard/disks/conformance";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { FaultyProxy } from "../../support/faultyProxy.js";
 import { BUCKET, CREDENTIALS, S3Server } from "../../support/s3Server.js";
