@@ -7,7 +7,7 @@ import type { CallContext } from "./calls/context.js";
 import { profile } from "./calls/profileCall.js";
 import { cell, countMatches, matches, rows } from "./calls/rowCalls.js";
 import { neighbours, plan, search, vectors } from "./calls/searchCalls.js";
-import { about, table, tables } from "./calls/tableCalls.js";
+import { about, file, gain, storage, table, tables } from "./calls/tableCalls.js";
 import {
   differences,
   endJob,
@@ -22,7 +22,7 @@ import {
 type Call = (context: CallContext, request: unknown) => Promise<object>;
 
 export const CALLS = {
-  ...{ about, tables, table },
+  ...{ about, tables, table, storage, file, gain },
   ...{ rows, matches, count: countMatches, cell, profile },
   ...{ search, plan, vectors, neighbours },
   ...{ history, refs, differences, jobs },

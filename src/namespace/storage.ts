@@ -160,6 +160,8 @@ export interface StoredIndex {
   readonly bytes: number;
   /** Files of all segments. */
   readonly files: readonly { readonly path: string; readonly bytes: number }[];
+  /** Ids of the covered fragments in ascending order. Absent if the version does not record them. */
+  readonly fragmentIds?: readonly number[];
 }
 /** Answer of `describeTableStorage`. */
 export interface DescribeTableStorageResponse {

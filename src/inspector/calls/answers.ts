@@ -48,6 +48,12 @@ export interface TableAnswer {
   readonly indexes: readonly TableIndex[];
 }
 
+/** Answer of `gain`: what a compaction of the latest version would do. */
+export interface GainAnswer {
+  readonly fragmentsRemoved: number;
+  readonly fragmentsAdded: number;
+}
+
 /** Answer of `rows`, `search` and `rowsById`. Rows have a cell for each column. */
 export interface RowsAnswer {
   readonly columns: readonly string[];

@@ -1,8 +1,10 @@
 /** Calls about tables as wholes: their list, and the description of one. */
 
+import { InternalError } from "../../errors.js";
 import { parseIdentifier } from "../../ident.js";
-import type { AboutAnswer, TableAnswer, TablesAnswer } from "./answers.js";
-import { requireMembers, TABLE_MEMBERS, tableMembers } from "./callMembers.js";
+import type { DescribeTableFileResponse, DescribeTableStorageResponse } from "../../namespace/storage.js";
+import type { AboutAnswer, GainAnswer, TableAnswer, TablesAnswer } from "./answers.js";
+import { requireMembers, requireText, TABLE_MEMBERS, tableMembers } from "./callMembers.js";
 import type { CallContext } from "./context.js";
 
 /** Ids on a page of the list. */
@@ -24,6 +26,35 @@ export async function tables({ namespace, base }: CallContext, request: unknown)
   });
   const ids = answer.tables.map((id) => parseIdentifier(id));
   return { tables: ids, ...(answer.pageToken !== undefined && { pageToken: answer.pageToken }) };
+}
+
+/** Returns fragments with their files and columns, and the indexes. */
+export async function storage(
+  { namespace, base }: CallContext,
+  request: unknown,
+): Promise<DescribeTableStorageResponse> {
+  return namespace.describeTableStorage({ ...base, ...tableMembers(requireMembers(request, TABLE_MEMBERS)) });
+}
+
+/** Returns the pages of a file of the table. */
+export async function file(
+  { namespace, base }: CallContext,
+  request: unknown,
+): Promise<DescribeTableFileResponse> {
+  const members = requireMembers(request, [...TABLE_MEMBERS, "path"]);
+  return namespace.describeTableFile({
+    ...base,
+    ...tableMembers(members),
+    path: requireText(members, "path"),
+  });
+}
+
+/** Returns what a compaction would do now. It changes nothing. */
+export async function gain({ namespace, base }: CallContext, request: unknown): Promise<GainAnswer> {
+  const { id, branch } = tableMembers(requireMembers(request, ["id", "branch"]));
+  const answer = await namespace.optimizeTable({ ...base, id, branch, dryRun: true });
+  if (!("fragmentsRemoved" in answer)) throw new InternalError("a dry run started a job");
+  return { fragmentsRemoved: answer.fragmentsRemoved, fragmentsAdded: answer.fragmentsAdded };
 }
 
 export async function table({ namespace, base }: CallContext, request: unknown): Promise<TableAnswer> {

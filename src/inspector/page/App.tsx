@@ -6,8 +6,14 @@ import icon from "./icon.svg";
 import { Empty, Failure, Result } from "./parts.tsx";
 import { type Route, useCall, useKept, useRoute, VIEWS, type View } from "./state.ts";
 import { TableTree } from "./TableTree.tsx";
+import { IndexesView } from "./views/IndexesView.tsx";
+import { JobsView } from "./views/JobsView.tsx";
+import { MapView } from "./views/MapView.tsx";
 import { RowsView } from "./views/RowsView.tsx";
 import { SchemaView } from "./views/SchemaView.tsx";
+import { SearchView } from "./views/SearchView.tsx";
+import { StorageView } from "./views/StorageView.tsx";
+import { VersionsView } from "./views/VersionsView.tsx";
 
 const TITLES: Readonly<Record<View, string>> = {
   rows: "Rows",
@@ -30,11 +36,16 @@ export interface ViewProps {
   reload(): void;
 }
 
-const PARTS: Readonly<Partial<Record<View, (props: ViewProps) => preact.JSX.Element>>> = {
+const PARTS: Readonly<Record<View, (props: ViewProps) => preact.JSX.Element>> = {
   rows: RowsView,
   schema: SchemaView,
+  search: SearchView,
+  map: MapView,
+  versions: VersionsView,
+  storage: StorageView,
+  indexes: IndexesView,
+  jobs: JobsView,
 };
-const SHOWN = VIEWS.filter((view) => view in PARTS);
 
 export function App() {
   const [route, go] = useRoute();
@@ -50,7 +61,7 @@ export function App() {
   }, [title, route.id]);
   const choose = (id: readonly string[]) => {
     setTreeOpen(false);
-    go({ id, view: route.id === null ? "rows" : route.view });
+    go({ id, view: route.view });
   };
   const refused = about.error as CallError | null;
   return (
@@ -185,7 +196,7 @@ function TableView({
       </Empty>
     );
   }
-  const Part = PARTS[route.view] ?? RowsView;
+  const Part = PARTS[route.view];
   return (
     <section class="view" role="tabpanel" id="view" aria-labelledby={`tab-${route.view}`}>
       <Part {...{ ...rest, table, route, choice }} />
@@ -240,13 +251,13 @@ function Tabs({ route, go }: { readonly route: Route; go(route: Route): void }) 
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
     event.preventDefault();
-    const index = (SHOWN.indexOf(route.view) + step + SHOWN.length) % SHOWN.length;
-    go({ ...route, view: SHOWN[index] });
-    document.getElementById(`tab-${SHOWN[index]}`)?.focus();
+    const index = (VIEWS.indexOf(route.view) + step + VIEWS.length) % VIEWS.length;
+    go({ ...route, view: VIEWS[index] });
+    document.getElementById(`tab-${VIEWS[index]}`)?.focus();
   };
   return (
     <div class="tabs" role="tablist" aria-label="Views of the table" onKeyDown={move}>
-      {SHOWN.map((view) => (
+      {VIEWS.map((view) => (
         <button
           type="button"
           role="tab"

@@ -54,6 +54,8 @@ export interface Route {
   readonly version?: number;
   /** Row to search similar rows for. */
   readonly like?: string;
+  /** Row that the grid begins with. */
+  readonly row?: number;
 }
 
 export function readRoute(hash: string): Route {
@@ -61,12 +63,14 @@ export function readRoute(hash: string): Route {
   const [view = "", ...parts] = path.split("/");
   const members = new URLSearchParams(query);
   const version = Number(members.get("version") ?? Number.NaN);
+  const row = Number(members.get("row") ?? Number.NaN);
   return {
     id: parts.length > 0 ? parts.map(decodePart) : null,
     view: VIEWS.find((each) => each === view) ?? "rows",
     ...(members.get("branch") && { branch: members.get("branch") as string }),
     ...(Number.isSafeInteger(version) && { version }),
     ...(members.get("like") && { like: members.get("like") as string }),
+    ...(Number.isSafeInteger(row) && row >= 0 && { row }),
   };
 }
 
@@ -78,11 +82,12 @@ function decodePart(part: string): string {
   }
 }
 
-export function formatRoute({ id, view, branch, version, like }: Route): string {
+export function formatRoute({ id, view, branch, version, like, row }: Route): string {
   const members = new URLSearchParams();
   if (branch !== undefined) members.set("branch", branch);
   if (version !== undefined) members.set("version", String(version));
   if (like !== undefined) members.set("like", like);
+  if (row !== undefined) members.set("row", String(row));
   const query = members.size > 0 ? `?${members}` : "";
   return id === null ? "#/" : `#/${[view, ...id.map(encodeURIComponent)].join("/")}${query}`;
 }

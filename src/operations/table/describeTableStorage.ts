@@ -9,6 +9,7 @@ import type {
   StoredIndex,
 } from "../../namespace/storage.js";
 import { join } from "../../platform/native.js";
+import { jointCoverageOf } from "../../table/commit/indexCoverage.js";
 import { namedIndexes } from "../../table/commit/namedIndexes.js";
 import {
   resolveDataFile,
@@ -98,7 +99,13 @@ async function storedIndexes(version: Version): Promise<StoredIndex[]> {
         files.push({ path: shortPath(version, path), bytes: (await table.disk.stat(path))?.size ?? 0 });
       }
     }
-    indexes.push({ indexName: name, bytes: files.reduce((sum, { bytes }) => sum + bytes, 0), files });
+    const covered = jointCoverageOf(segments);
+    indexes.push({
+      indexName: name,
+      bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      files,
+      ...(covered !== null && { fragmentIds: [...covered].sort((left, right) => left - right) }),
+    });
   }
   return indexes;
 }

@@ -289,6 +289,7 @@ export const tableStorage = z.object({
       index_name: text,
       bytes: count,
       files: z.array(z.object({ path: text, bytes: count })),
+      fragment_ids: z.array(count).optional(),
     }),
   ),
 });

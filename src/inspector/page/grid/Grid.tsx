@@ -24,6 +24,8 @@ interface GridProps {
   readonly choice: TableChoice;
   readonly order: SortOrder | null;
   readonly rowCount: number;
+  /** Row to begin with. */
+  readonly firstRow: number;
   sort(order: SortOrder | null): void;
   describe(column: string): void;
   open(row: number, column: number): void;
@@ -42,7 +44,17 @@ function initialWidth(field: JsonField): number {
 }
 
 /** A grid of any number of rows. Only what is in sight exists in the document. */
-export function Grid({ source, fields, choice, order, rowCount, sort, describe, open }: GridProps) {
+export function Grid({
+  source,
+  fields,
+  choice,
+  order,
+  rowCount,
+  firstRow: startRow,
+  sort,
+  describe,
+  open,
+}: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState({ width: 800, height: 400 });
   const [offset, setOffset] = useState(0);
@@ -113,9 +125,10 @@ export function Grid({ source, fields, choice, order, rowCount, sort, describe, 
     return () => clearTimeout(timer);
   }, [source, firstRow, lastRow, firstColumn, lastColumn, rowCount]);
   useEffect(() => {
-    moveTo(0);
-    setActive([0, 0]);
-  }, [source]);
+    const row = Math.max(0, Math.min(rowCount - 1, startRow));
+    moveTo(row * ROW_HEIGHT);
+    setActive([row, 0]);
+  }, [source, startRow]);
 
   const select = (row: number, column: number) => {
     const chosen = [

@@ -19,6 +19,8 @@ export function RowsView({ choice, table, route, go }: ViewProps) {
   const [filter, setFilter] = useState("");
   const [order, setOrder] = useState<SortOrder | null>(null);
   const [panel, setPanel] = useState<Panel>(null);
+  const [startRow, setStartRow] = useState(route.row ?? 0);
+  useEffect(() => setStartRow(route.row ?? 0), [route.row]);
   const query: GridQuery = useMemo(
     () => ({
       choice,
@@ -59,6 +61,7 @@ export function RowsView({ choice, table, route, go }: ViewProps) {
               </button>
             </span>
           )}
+          {rowCount !== null && rowCount > 100 && <GoTo rowCount={rowCount} go={setStartRow} />}
           {rowCount !== null && source?.matchCount != null && rowCount < source.matchCount && (
             <span class="quiet">the first {formatCount(rowCount)} can be scrolled to</span>
           )}
@@ -83,6 +86,7 @@ export function RowsView({ choice, table, route, go }: ViewProps) {
             choice={choice}
             order={order}
             rowCount={rowCount ?? 0}
+            firstRow={startRow}
             sort={setOrder}
             describe={(column) => setPanel({ kind: "column", column })}
             open={(row, column) => setPanel({ kind: "row", row, column: fields[column].name })}
@@ -111,6 +115,34 @@ export function RowsView({ choice, table, route, go }: ViewProps) {
         />
       )}
     </div>
+  );
+}
+
+/** Field for the number of a row to scroll to. */
+function GoTo({ rowCount, go }: { readonly rowCount: number; go(row: number): void }) {
+  const [text, setText] = useState("");
+  return (
+    <form
+      class="go-to"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const row = Number(text.replace(/[,_\s]/g, ""));
+        if (text !== "" && Number.isSafeInteger(row)) go(Math.max(0, Math.min(rowCount - 1, row)));
+      }}
+    >
+      <label>
+        <span class="hidden">Go to row</span>
+        <input
+          inputMode="numeric"
+          placeholder="row number"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </label>
+      <button type="submit" class="link">
+        Go to row
+      </button>
+    </form>
   );
 }
 

@@ -1,0 +1,379 @@
+import { useState } from "preact/hooks";
+import type { QueryPlanNode } from "../../../namespace/queries.ts";
+import type { SearchAnswer } from "../../calls/answers.ts";
+import type { ViewProps } from "../App.tsx";
+import { call } from "../calls.ts";
+import { formatBytes, formatCount, formatMs, isVectorField, visibleText } from "../format.ts";
+import { Cell } from "../grid/Cell.tsx";
+import { RowPanel } from "../grid/RowPanel.tsx";
+import { Empty, Result } from "../parts.tsx";
+import { useCall } from "../state.ts";
+
+interface Search {
+  readonly text?: string;
+  readonly textColumns?: readonly string[];
+  readonly vector?: readonly number[];
+  readonly likeRow?: string;
+  readonly vectorColumn?: string;
+  readonly filter: string;
+  readonly limit: number;
+  readonly nprobes?: number;
+  readonly refineFactor?: number;
+  readonly exact?: boolean;
+}
+
+/** Numbers as people paste them: with brackets, commas, spaces or line breaks. */
+function parseVector(text: string): number[] | null {
+  const words = text
+    .replace(/[[\](){},;]/g, " ")
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean);
+  const numbers = words.map(Number);
+  return numbers.length > 0 && numbers.every((value) => !Number.isNaN(value)) ? numbers : null;
+}
+
+/** Searches by text, by vector, or by both, with the plan of the query. */
+export function SearchView({ choice, table, route, go }: ViewProps) {
+  const fields = table.description.schema?.fields ?? [];
+  const vectors = fields.filter(isVectorField);
+  const texts = table.indexes
+    .filter(({ indexType }) => indexType === "FTS")
+    .flatMap(({ columns }) => columns);
+  const [text, setText] = useState("");
+  const [vectorText, setVectorText] = useState("");
+  const [like, setLike] = useState(route.like ?? "");
+  const [vectorColumn, setVectorColumn] = useState(vectors[0]?.name ?? "");
+  const [filter, setFilter] = useState("");
+  const [limit, setLimit] = useState("20");
+  const [nprobes, setNprobes] = useState("");
+  const [refine, setRefine] = useState("");
+  const [isExact, setExact] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const start =
+    route.like === undefined ? null : { likeRow: route.like, vectorColumn, filter: "", limit: 20 };
+  const [search, setSearch] = useState<Search | null>(start);
+  if (vectors.length === 0 && texts.length === 0) {
+    return (
+      <Empty title="Nothing to search yet">
+        <p>
+          A search needs a column of vectors, or an index of words. <code>createIndex</code> with the kind{" "}
+          <code>FTS</code> builds one.
+        </p>
+      </Empty>
+    );
+  }
+  const run = (event: Event) => {
+    event.preventDefault();
+    const numbers = vectorText.trim() === "" ? null : parseVector(vectorText);
+    if (vectorText.trim() !== "" && numbers === null) {
+      return setProblem("The vector must be numbers with spaces or commas between them.");
+    }
+    if (text.trim() === "" && numbers === null && like.trim() === "") {
+      return setProblem("Enter words, a row id or a vector.");
+    }
+    setProblem(null);
+    const byVector = numbers !== null || like.trim() !== "";
+    setSearch({
+      filter,
+      limit: Math.max(1, Math.min(500, Number(limit) || 20)),
+      ...(text.trim() !== "" && { text: text.trim() }),
+      ...(byVector && { vectorColumn, exact: isExact }),
+      ...(numbers !== null ? { vector: numbers } : like.trim() !== "" ? { likeRow: like.trim() } : {}),
+      ...(byVector && Number(nprobes) > 0 && { nprobes: Number(nprobes) }),
+      ...(byVector && Number(refine) > 0 && { refineFactor: Number(refine) }),
+    });
+    return undefined;
+  };
+  return (
+    <div class="scroll padded">
+      <form class="search-form" onSubmit={run}>
+        {texts.length > 0 && (
+          <label class="wide">
+            Words in {texts.join(", ")}
+            <input
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+              placeholder="Words to find"
+            />
+          </label>
+        )}
+        {vectors.length > 0 && (
+          <>
+            <label>
+              Like row
+              <input
+                value={like}
+                inputMode="numeric"
+                onInput={(event) => setLike(event.currentTarget.value)}
+                placeholder="Row id"
+              />
+            </label>
+            <label class="wide">
+              Vector
+              <input
+                value={vectorText}
+                onInput={(event) => setVectorText(event.currentTarget.value)}
+                placeholder="0.12, -0.4, …"
+              />
+            </label>
+            {vectors.length > 1 && (
+              <label>
+                Column
+                <select value={vectorColumn} onChange={(event) => setVectorColumn(event.currentTarget.value)}>
+                  {vectors.map(({ name }) => (
+                    <option key={name}>{name}</option>
+                  ))}
+                </select>
+              </label>
+            )}
+          </>
+        )}
+        <label class="wide">
+          Filter
+          <input
+            value={filter}
+            onInput={(event) => setFilter(event.currentTarget.value)}
+            placeholder="All rows"
+            spellcheck={false}
+          />
+        </label>
+        <label class="narrow">
+          Rows
+          <input
+            type="number"
+            min="1"
+            max="500"
+            value={limit}
+            onInput={(event) => setLimit(event.currentTarget.value)}
+          />
+        </label>
+        {vectors.length > 0 && (
+          <>
+            <label class="narrow">
+              Probes
+              <input
+                type="number"
+                min="1"
+                placeholder="20"
+                value={nprobes}
+                onInput={(event) => setNprobes(event.currentTarget.value)}
+              />
+            </label>
+            <label class="narrow">
+              Refine
+              <input
+                type="number"
+                min="1"
+                placeholder="off"
+                value={refine}
+                onInput={(event) => setRefine(event.currentTarget.value)}
+              />
+            </label>
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={isExact}
+                onChange={(event) => setExact(event.currentTarget.checked)}
+              />
+              Exact
+            </label>
+          </>
+        )}
+        <button type="submit" class="primary">
+          Search
+        </button>
+      </form>
+      {problem !== null && (
+        <div class="failure" role="alert">
+          {problem}
+        </div>
+      )}
+      {search !== null && (
+        <Found
+          {...{ choice, table, search }}
+          findLike={(row) => go({ ...route, view: "search", like: row })}
+          key={JSON.stringify(search)}
+        />
+      )}
+    </div>
+  );
+}
+
+interface FoundProps extends Pick<ViewProps, "choice" | "table"> {
+  readonly search: Search;
+  findLike(rowId: string): void;
+}
+
+function Found({ choice, table, search, findLike }: FoundProps) {
+  const fields = table.description.schema?.fields ?? [];
+  const columns = fields.slice(0, 24).map(({ name }) => name);
+  const [isPlanOpen, setPlanOpen] = useState(false);
+  const [row, setRow] = useState<string | null>(null);
+  const asked = { ...choice, ...search, columns };
+  const loaded = useCall((signal) => call("search", asked, signal), [asked]);
+  const plan = useCall(isPlanOpen ? (signal) => call("plan", asked, signal) : null, [asked, isPlanOpen]);
+  return (
+    <div class="with-drawer">
+      <div class="column">
+        <Result of={loaded}>
+          {(answer) => (
+            <>
+              <div class="toolbar flush">
+                <output aria-live="polite">
+                  {formatCount(answer.rows.length)} rows in {formatMs(answer.milliseconds)}
+                </output>
+                <button type="button" aria-expanded={isPlanOpen} onClick={() => setPlanOpen(!isPlanOpen)}>
+                  {isPlanOpen ? "Hide the plan" : "Why this fast? Show the plan"}
+                </button>
+              </div>
+              {isPlanOpen && <Result of={plan}>{({ plan: root }) => <Plan root={root} />}</Result>}
+              {answer.rows.length === 0 ? (
+                <Empty title="No row was found" />
+              ) : (
+                <Hits {...{ answer, choice, open: setRow }} />
+              )}
+            </>
+          )}
+        </Result>
+      </div>
+      {row !== null && (
+        <RowPanel
+          {...{ choice, fields, findLike }}
+          rowId={row}
+          title="Found row"
+          close={() => setRow(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+const SCORES = ["_relevance_score", "_score", "_distance"];
+
+interface HitsProps extends Pick<ViewProps, "choice"> {
+  readonly answer: SearchAnswer;
+  open(rowId: string): void;
+}
+
+function Hits({ answer, choice, open }: HitsProps) {
+  const { columns, rows, rowIds, highlights } = answer;
+  const order = [...columns.keys()].sort((left, right) => rank(columns[left]) - rank(columns[right]));
+  return (
+    <div class="table-box" tabIndex={0} role="region" aria-label="Rows of the search">
+      <table class="plain hits">
+        <thead>
+          <tr>
+            <th scope="col">row id</th>
+            {order.map((index) => (
+              <th scope="col" key={columns[index]}>
+                <bdi>{visibleText(columns[index].replace(/^_/, "").replace("_", " "))}</bdi>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={rowIds[row]}>
+              <td>
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => open(rowIds[row])}
+                  aria-label={`Open row ${rowIds[row]}`}
+                >
+                  {rowIds[row]}
+                </button>
+              </td>
+              {order.map((index) => {
+                const cell = cells[index];
+                const isScore = SCORES.includes(columns[index]);
+                return (
+                  <td key={columns[index]} class={isScore || typeof cell === "number" ? "number" : ""}>
+                    {isScore && typeof cell === "number" ? (
+                      cell.toPrecision(4)
+                    ) : (
+                      <Cell
+                        cell={cell}
+                        of={{ ...choice, rowId: rowIds[row], column: columns[index] }}
+                        marks={highlights[row]?.filter(({ column }) => column === columns[index]) ?? []}
+                      />
+                    )}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Scores come first, because they say why a row is here. */
+const rank = (column: string): number => {
+  const score = SCORES.indexOf(column);
+  return score < 0 ? SCORES.length : score;
+};
+
+/** A plan as a tree, with a bar for the share of each step in the whole time. */
+export function Plan({ root }: { readonly root: QueryPlanNode }) {
+  const total = totalOf(root);
+  return (
+    <div class="plan">
+      <p class="quiet">
+        Steps read from the bottom up. Times are those of each step without its inputs; together{" "}
+        {formatMs(total)}.
+      </p>
+      <ul class="plan-tree">
+        <PlanStep node={root} total={total} />
+      </ul>
+    </div>
+  );
+}
+
+const totalOf = (node: QueryPlanNode): number =>
+  (node.metrics?.milliseconds ?? 0) + node.inputs.reduce((sum, input) => sum + totalOf(input), 0);
+
+function PlanStep({ node, total }: { readonly node: QueryPlanNode; readonly total: number }) {
+  const { operator, detail, inputs, metrics } = node;
+  const share = metrics === undefined || total === 0 ? 0 : metrics.milliseconds / total;
+  return (
+    <li>
+      <div class={share > 0.5 ? "step slow" : "step"}>
+        <strong>{operator}</strong>
+        {metrics !== undefined && (
+          <span class="metrics">
+            <meter
+              min={0}
+              max={1}
+              value={share}
+              aria-label={`${Math.round(share * 100)} percent of the time`}
+            />
+            {formatMs(metrics.milliseconds)} · {formatCount(metrics.rows)} rows · {formatCount(metrics.reads)}{" "}
+            reads · {formatBytes(metrics.bytesRead)}
+          </span>
+        )}
+        <dl>
+          {Object.entries(detail).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <code>{visibleText(shorten(Array.isArray(value) ? value.join(", ") : String(value)))}</code>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </div>
+      {inputs.length > 0 && (
+        <ul>
+          {inputs.map((input, index) => (
+            <PlanStep key={index} node={input} total={total} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+const shorten = (text: string): string => (text.length > 160 ? `${text.slice(0, 160)}…` : text);
