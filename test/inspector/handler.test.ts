@@ -143,6 +143,16 @@ describe("calls", () => {
     expect(body.colours).toHaveLength(4);
   });
 
+  it("storage has the bytes of columns, and a file has its pages", async () => {
+    const { body } = await ask("storage", { id, version: 1 });
+    expect(body.columns.map(({ name }: { name: string }) => name)).toContain("tags.item.deep.deeper.item");
+    const { path } = body.fragments[0].files[0];
+    const described = (await ask("file", { id, path })).body;
+    expect(described.columns[0].pages[0]).toMatchObject({ firstRow: 0, rows: 100 });
+    expect((await ask("file", { id, path: "../../secret" })).status).toBe(400);
+    expect((await ask("gain", { id })).body).toEqual({ fragmentsRemoved: 0, fragmentsAdded: 0 });
+  });
+
   it("differences of versions name the rows", async () => {
     const { body } = await ask("differences", { id, from: 1, to: 2, limit: 10 });
     expect(body.rows).toMatchObject([{ kind: "removed", before: null }]);
