@@ -160,7 +160,6 @@ export function forgetGraph(graphKey: number): void {
 class GraphGrowth {
   readonly #memory: GraphMemory;
   readonly #space: VectorSpace;
-  readonly #m: number;
   readonly #ground: Links;
   readonly #upper: Links;
   readonly #beam: Beam;
@@ -184,7 +183,6 @@ class GraphGrowth {
     const { m, rowCount } = memory;
     this.#memory = memory;
     this.#space = openSpace(memory.vectors, lane);
-    this.#m = m;
     this.#ground = new Links(memory.ground);
     this.#upper = new Links(memory.upper);
     this.#beam = new Beam(beamSize(memory));
@@ -329,11 +327,12 @@ class GraphGrowth {
   /** Chooses neighbours of a row from the beam. They do not link back yet. */
   #link(level: number, row: number): void {
     const beam = this.#beam;
-    const count = this.#choose(beam.rows, beam.distances, beam.length, this.#m);
     const [links, list] = [this.#links(level), this.#listOf(level, row)];
+    const count = this.#choose(beam.rows, beam.distances, beam.length, links.room);
     for (let position = 0; position < count; position++) {
       links.add(list, this.#chosen[position], this.#chosenDistances[position]);
     }
+    if (count === links.room) links.setApart(list, this.#apart);
   }
 
   #linkBack(links: Links, level: number, from: number, to: number, distance: number): void {
