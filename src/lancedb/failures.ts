@@ -69,7 +69,7 @@ const SENTENCES: readonly Sentence[] = [
     () => "No vector column found to match with the query vector dimension",
   ],
   [
-    /index (\S+) exists already/,
+    /index (\S+) already exists/,
     (name) =>
       `lance error: LanceError(Index): Index name '${name}' already exists, please specify a different name or use replace=True`,
   ],

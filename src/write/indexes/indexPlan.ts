@@ -44,7 +44,7 @@ export function planIndex(file: ManifestFile, definition: IndexDefinition): Inde
 }
 
 export const indexExists = (name: string): TableIndexAlreadyExistsError =>
-  new TableIndexAlreadyExistsError(`name: index ${name} exists already; replace: true replaces it`);
+  new TableIndexAlreadyExistsError(`name: index ${name} already exists; replace: true replaces it`);
 
 /**
  * Plans an index without checking that it may replace one.
