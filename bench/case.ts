@@ -10,6 +10,7 @@ export const AREAS = [
   "open",
   "commit",
   "catalog",
+  "drop-in",
   "rest",
   "process",
   "ablation",

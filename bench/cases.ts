@@ -8,6 +8,7 @@ import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
 import { changeCases } from "./cases/change.js";
 import { commitCases } from "./cases/commit.js";
+import { dropInCases } from "./cases/dropIn.js";
 import { eventLoopCases } from "./cases/eventLoop.js";
 import { freshQueryCases } from "./cases/freshQuery.js";
 import { mergeCases } from "./cases/merge.js";
@@ -49,6 +50,7 @@ export const CASES: readonly BenchCase[] = [
   ...commitCases,
   ...catalogCases,
   ...branchCases,
+  ...dropInCases,
   ...restCases,
   ...processCases,
   ...freshQueryCases,
