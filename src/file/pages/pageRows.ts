@@ -30,10 +30,12 @@ import type { PageOrigin } from "../container/page.js";
 import type { DataFileMetadata, DataPage } from "../container/reader.js";
 import { type CheckedRead, cutChecked, type PageChecks, planChecks, weightOfChecks } from "./checkedParts.js";
 import {
+  CHUNK_BUFFER,
   type ChunkMap,
   countRows,
   expectedShare,
   indexEntryRanges,
+  layoutOfSlice,
   mapChunks,
   type PageSlice,
   type RowRuns,
@@ -45,6 +47,7 @@ import {
   sliceFixedRows,
   sliceVariableRows,
 } from "./pageSlice.js";
+import { cutSmallPage } from "./smallPages.js";
 
 /**
  * Maximum size of a page that is read like a slice if few of its rows are wanted. Such a read does not wait
@@ -56,8 +59,6 @@ const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
  * long as a call on the thread pool.
  */
 const MAX_AT_ONCE_BYTES = 1024 * 1024;
-/** Index of the buffer of a mini-block page with the chunks. */
-const CHUNK_BUFFER = 1;
 /** Share of a page's bytes or rows above which it is read whole. */
 const MOST = 0.5;
 
@@ -376,7 +377,8 @@ function wholePage(
     file.checksums?.verify(request.columnIndex, page.bufferIndex + buffer, bytes, file.path, byteOffset);
   }
   const { rowCount, layout } = page;
-  return { rows: allRows(rowCount), rowCount, layout, buffers, origin };
+  const cut = cutSmallPage(page, request.rows, buffers, origin);
+  return cut === null ? { rows: allRows(rowCount), rowCount, layout, buffers, origin } : { ...cut, origin };
 }
 
 /** Fetches what tells where the rows are, and plans the slices. */
@@ -511,8 +513,7 @@ function makeSlice(
       slice = sliceChunks(page, way.layout, plan.map, rows);
       break;
   }
-  const { blob } = page.layout;
-  if (blob !== undefined) slice = { ...slice, layout: { blob: { ...blob, innerLayout: slice.layout } } };
+  slice = { ...slice, layout: layoutOfSlice(page, slice) };
   plan.sliceChecks = plan.checks && planChecks(plan.checks, slice.ranges);
   if (way.kind === "constant") return slice;
   const reads = plan.sliceChecks?.reads ?? slice.ranges;

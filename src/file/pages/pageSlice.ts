@@ -34,6 +34,9 @@ import { countZippedEvents } from "../structural/zippedEvents.js";
 import { plainRowBytes } from "../v20/fixedWidth.js";
 import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
 
+/** Index of the buffer of a mini-block page with the chunks. */
+export const CHUNK_BUFFER = 1;
+
 /** Runs of rows, counted from the first row of a page: ascending, none empty, none overlapping. */
 export interface RowRuns {
   readonly starts: Uint32Array;
@@ -159,6 +162,12 @@ function zippedLists(layout: FullZipLayout, page: SlicedPage): Sliceable | null 
   const isReadable = hasKnownSizes && repBits <= 16 && defBits <= 16;
   return isReadable ? variableRows(layout, page) : null;
 }
+
+/** Returns the layout of a slice, within that of a blob if the page has blobs. */
+export const layoutOfSlice = (
+  { layout: { blob } }: Pick<SlicedPage, "layout">,
+  { layout }: Pick<PageSlice, "layout">,
+): PageEncoding => (blob === undefined ? layout : { blob: { ...blob, innerLayout: layout } });
 
 /** Returns a page with `rows` of a constant page. */
 export function sliceConstant(page: SlicedPage, rows: RowRuns): PageSlice {
