@@ -46,7 +46,7 @@ function rowsOf(first: number, count: number): Row[] {
   });
 }
 
-/** What a run does with a table. */
+/** Work of a case on a table. */
 interface Work {
   readonly name: string;
   readonly unit?: "rows" | "calls";
