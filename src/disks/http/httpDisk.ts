@@ -97,7 +97,7 @@ class HttpDisk implements DiskImplementation {
 
   async open(path: string, tailBytes = 0, allocate?: AllocateTail): Promise<ReadHandle | null> {
     const hostPath = hostPathOf(path);
-    const opened = await this.#find(path, hostPath);
+    const opened = await this.#find(path, hostPath, true);
     if (opened === null || opened === "directory") return null;
     const { file, pieces } = opened;
     const wanted = Math.min(tailBytes, file.size);
@@ -135,11 +135,11 @@ class HttpDisk implements DiskImplementation {
     return { kind: "file", size, identity };
   }
 
-  /** Finds a file or directory; null if it does not exist. */
-  async #find(path: string, hostPath: string): Promise<FoundFile | "directory" | null> {
+  /** Finds a file or directory; null if it does not exist. @param isFile true if only a file counts */
+  async #find(path: string, hostPath: string, isFile = false): Promise<FoundFile | "directory" | null> {
     if (hostPath === "") return "directory";
     const index = await this.#publishedIndex();
-    if (index === null) return this.#findUnindexed(path, hostPath);
+    if (index === null) return this.#findUnindexed(path, hostPath, isFile);
     const published = index.file(hostPath);
     const heads = await this.#headsOf(index, hostPath);
     const head = heads?.get(hostPath);
@@ -157,12 +157,19 @@ class HttpDisk implements DiskImplementation {
     return isDirectory ? "directory" : this.#ask(path, hostPath);
   }
 
-  async #findUnindexed(path: string, hostPath: string): Promise<FoundFile | "directory" | null> {
+  async #findUnindexed(
+    path: string,
+    hostPath: string,
+    isFile: boolean,
+  ): Promise<FoundFile | "directory" | null> {
     const { table, rest } = tablePathOf(hostPath);
     const [part, name] = rest;
     // Records of this engine beside tables: a host without an index has none that matter to readers.
     if (hostPath.split("/").some((each) => each.startsWith(".")) || part === "_tiltyard") return null;
-    if (rest.length === 0) return this.#hasTable(table);
+    if (rest.length === 0 && !isFile) {
+      if (await this.#isOtherSpelling(table)) return null;
+      if ((await this.#latest(table)) !== null) return "directory";
+    }
     if (part === "_versions") {
       const latest = await this.#latest(table);
       if (latest === null) return null;
@@ -170,7 +177,7 @@ class HttpDisk implements DiskImplementation {
       const version = parseVersion(name);
       if (version !== null && version > latest.version) return null;
       if (name === HINT_NAME && latest.hint === null) return null;
-    } else if (rest.length < (part === "_indices" ? 3 : 2)) {
+    } else if (rest.length > 0 && rest.length < (part === "_indices" ? 3 : 2)) {
       return "directory";
     }
     return this.#ask(path, hostPath);
@@ -182,19 +189,24 @@ class HttpDisk implements DiskImplementation {
       const latest = await this.#latest(table);
       return latest && [{ name: latest.name, kind: "file" }];
     }
+    if (hostPath !== "" && rest.length === 0 && (await this.#latest(table)) === null) {
+      // An index further down means that the URL of the disk is not that of the namespace.
+      const index = await this.#requests.whole(`${hostPath}/${INDEX_NAME}`, MAX_INDEX_BYTES);
+      if (index === null) return null;
+      throw new UnsupportedError(`${path}: its index (${INDEX_NAME}) is not at the URL of the disk`);
+    }
     throw new UnsupportedError(
       `${path}: a host of files cannot list; publishIndex writes an index (${INDEX_NAME}) that tells what there is`,
     );
   }
 
-  /** Returns "directory" if the host has a table there. */
-  async #hasTable(table: string): Promise<"directory" | null> {
+  /** True if a table is known whose name differs in case only: a host that ignores case has one table. */
+  async #isOtherSpelling(table: string): Promise<boolean> {
     const folded = table.toLowerCase();
-    for (const [proven, { finding }] of this.#probed) {
-      // A host that ignores case serves a table under many names; it has one.
-      if (proven !== table && proven.toLowerCase() === folded && (await finding) !== null) return null;
+    for (const [probed, { finding }] of this.#probed) {
+      if (probed !== table && probed.toLowerCase() === folded && (await finding) !== null) return true;
     }
-    return (await this.#latest(table)) === null ? null : "directory";
+    return false;
   }
 
   /** Asks the host for a file of unknown size; answers from memory if it was asked recently. */

@@ -1,6 +1,6 @@
 /** Tables on hosts of files: what readers see, how many requests they make, and what bad hosts do to them. */
 
-import { appendFile, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { Field, FixedSizeList, Float32, makeData, Table, Vector } from "apache-arrow";
@@ -18,9 +18,11 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { type HttpDiskOptions, httpDisk, memoryDisk, publishIndex } from "tiltyard/disks";
+import { diskConformance } from "tiltyard/disks/conformance";
 import { int32s, utf8s } from "../../support/arrowColumns.js";
 import { type FileHost, type Misbehaviour, startFileHost } from "../../support/fileHost.js";
 import { beforeAll, describe, expect, it, onTestFinished, sharedDirectory } from "../../support/fixtures.js";
+import { makeTempDir } from "../../support/tempDir.js";
 import { randomNumbers } from "../../support/vectorTables.js";
 
 async function hostOf(directory: string, misbehave: Misbehaviour | null = null): Promise<FileHost> {
@@ -274,6 +276,19 @@ describe("namespaces", () => {
     await expect(reader.dropTable({ id: ["t"] })).rejects.toThrow(UnsupportedError);
     await expect(publishIndex(reader)).rejects.toThrow(UnsupportedError);
     expect(host.requests.every(({ method }) => method === "GET")).toBe(true);
+  });
+});
+
+describe("a host without tables", () => {
+  const bytes = new Uint8Array(200_000).map((_, index) => index % 251);
+  diskConformance({ describe, it }, async () => {
+    const root = await makeTempDir();
+    await mkdir(join(root, "data"));
+    await writeFile(join(root, "data", "a b%.bin"), bytes);
+    await writeFile(join(root, "empty"), "");
+    const host = await startFileHost(root);
+    const files = { "data/a b%.bin": bytes, empty: new Uint8Array(0) };
+    return { disk: httpDisk(host.url), root: "/", files, dispose: () => host[Symbol.asyncDispose]() };
   });
 });
 
