@@ -47,6 +47,41 @@ export function* findIdRuns(ids: Uint32Array): Steps<IdRuns | null> {
   return { starts: Uint32Array.from(starts), firsts };
 }
 
+/** Maximum number of runs that a file states. */
+const MAX_STATED_RUNS = 256;
+
+/** Formats runs for the metadata of a file: `first document:id`, with commas. Null if there are too many. */
+export function formatIdRuns({ starts, firsts }: IdRuns): string | null {
+  const count = starts.length - 1;
+  if (count > MAX_STATED_RUNS) return null;
+  const idOf = (run: number): bigint => (BigInt(firsts[2 * run + 1]) << 32n) | BigInt(firsts[2 * run]);
+  return Array.from({ length: count }, (_, run) => `${starts[run]}:${idOf(run)}`).join(",");
+}
+
+/** Parses runs that a file states; null if they are not runs of that many documents. */
+export function parseIdRuns(text: string, documentCount: number): IdRuns | null {
+  const runs = text === "" ? [] : text.split(",");
+  if (runs.length > MAX_STATED_RUNS || (runs.length === 0) !== (documentCount === 0)) return null;
+  const starts = new Uint32Array(runs.length + 1);
+  const firsts = new Uint32Array(2 * runs.length);
+  starts[runs.length] = documentCount;
+  for (const [run, stated] of runs.entries()) {
+    const [, start, id] = /^(\d{1,10}):(\d{1,20})$/.exec(stated) ?? [];
+    if (start === undefined) return null;
+    const first = BigInt(id);
+    const isNext = run === 0 ? Number(start) === 0 : Number(start) > starts[run - 1];
+    if (!isNext || Number(start) >= documentCount || first >= 2n ** 64n) return null;
+    starts[run] = Number(start);
+    firsts[2 * run] = Number(first & 0xffff_ffffn);
+    firsts[2 * run + 1] = Number(first >> 32n);
+  }
+  // The upper half of an id is the same in all of a run.
+  for (let run = 0; run < runs.length; run++) {
+    if (firsts[2 * run] + starts[run + 1] - starts[run] > 2 ** 32) return null;
+  }
+  return { starts, firsts };
+}
+
 /** Looks up row ids, fastest near the previous document. */
 export class DocumentIds {
   #run = 0;

@@ -2,7 +2,7 @@
 
 import type { Column, VariableColumn } from "../../arrow/columns/column.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
 import {
   binaryColumn,
@@ -21,9 +21,10 @@ import {
   writeIndexFile,
 } from "../indexFile.js";
 import type { IndexTarget, RowStream, WrittenIndexFile } from "../kind.js";
+import { findIdRuns, formatIdRuns } from "./documentIds.js";
 import type { EncodedLists, WrittenForm } from "./postingEncoder.js";
 import type { Corpus } from "./score.js";
-import { DOCUMENT_COLUMNS, partitionFiles, TOKEN_COLUMNS } from "./textPartition.js";
+import { DOCUMENT_COLUMNS, ID_RUNS, partitionFiles, TOKEN_COLUMNS } from "./textPartition.js";
 
 /** Tokens per batch. */
 const BATCH_ROWS = 8192;
@@ -57,9 +58,13 @@ export async function writePartition(
   for (const length of content.lengths) total += length;
   const corpus = { documents: content.lengths.length, tokens: total };
   const rows = once([uint64Column(content.ids), uint32Column(content.lengths)]);
-  const docs = await writeIndexFile(target, names.docs, DOCUMENT_COLUMNS, rows, (file) =>
-    file.addMetadata("total_tokens", String(total)),
-  );
+  const runs = await runAsync(findIdRuns(content.ids));
+  const stated = runs && formatIdRuns(runs);
+  const docs = await writeIndexFile(target, names.docs, DOCUMENT_COLUMNS, rows, (file) => {
+    file.addMetadata("total_tokens", String(total));
+    // A search need not read the ids.
+    if (stated !== null) file.addMetadata(ID_RUNS, stated);
+  });
   const tokens = await writeTokens(target, names.tokens, content.tokens);
   const columns: FileColumnType[] = [
     { name: "_posting", type: LIST_TYPE, item: LARGE_BINARY_TYPE },

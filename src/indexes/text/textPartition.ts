@@ -2,6 +2,7 @@
  * A partition of a full-text index: its documents, numbered from 0, its tokens, and their posting lists.
  *
  *     part_<id>_docs.lance    _rowid u64, _num_tokens u32         row: a document
+ *                             metadata: tiltyard_id_runs, ours    consecutive row ids (documentIds.ts)
  *     part_<id>_tokens.lance  _token utf8, _token_id u32          sorted by token bytes; or
  *                             _token_fst_bytes large_binary, …    one row: a transducer (tokenFst.ts)
  *     part_<id>_invert.lance  posting lists (postingFile.ts)
@@ -25,7 +26,7 @@ import {
   uint32Column,
 } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
-import { DocumentIds, type DocumentTable, findIdRuns, type IdRuns } from "./documentIds.js";
+import { DocumentIds, type DocumentTable, findIdRuns, type IdRuns, parseIdRuns } from "./documentIds.js";
 import { LegacyPostings } from "./legacyPostings.js";
 import type { PostingForm, Postings } from "./postingBlocks.js";
 import { openPostings, type PositionLayout, type PostingFile } from "./postingFile.js";
@@ -57,6 +58,8 @@ export const DOCUMENT_COLUMNS: readonly FileColumnType[] = [
   { name: "_rowid", type: UINT64_TYPE },
   { name: "_num_tokens", type: UINT32 },
 ];
+/** Metadata of a file of documents: runs of consecutive row ids (documentIds.ts). Other engines ignore it. */
+export const ID_RUNS = "tiltyard_id_runs";
 export const TOKEN_COLUMNS: readonly FileColumnType[] = [
   { name: "_token", type: TEXT_TYPE },
   { name: "_token_id", type: UINT32 },
@@ -69,6 +72,8 @@ export class TextPartition {
   #totalTokens: number | null = null;
   /** Undefined until searched for. */
   #idRuns: IdRuns | null | undefined;
+  /** Undefined until parsed. */
+  #stated: IdRuns | null | undefined;
   /** True once the order of the tokens is checked. */
   #isSorted = false;
   #singleIdSearches = 0;
@@ -140,7 +145,8 @@ export class TextPartition {
   /** True if a search should look up single row ids: the file is large, and few searches came before. */
   get prefersSingleIds(): boolean {
     const { docs } = this;
-    if (docs.metadata.content !== null || this.#singleIdSearches >= SINGLE_ID_SEARCHES) return false;
+    if (docs.metadata.content !== null || this.#statedRuns() !== null) return false;
+    if (this.#singleIdSearches >= SINGLE_ID_SEARCHES) return false;
     return this.files.parts.peek(documentsKey(docs, "_rowid")) === undefined;
   }
 
@@ -150,9 +156,22 @@ export class TextPartition {
   }
 
   /** Returns a look-up of the row ids of {@link documents}. */
-  async documentIds({ ids }: DocumentTable): Promise<DocumentIds> {
+  async documentIds(signal?: AbortSignal): Promise<DocumentIds> {
+    const stated = this.#statedRuns();
+    if (stated !== null) return new DocumentIds(NO_IDS, stated);
+    const ids = await documentNumbers(this.docs, "_rowid", signal);
     if (this.#idRuns === undefined) this.#idRuns = await runAsync(findIdRuns(ids));
     return new DocumentIds(ids, this.#idRuns);
+  }
+
+  /** Returns the runs of row ids that the file states; null if it states none. */
+  #statedRuns(): IdRuns | null {
+    if (this.#stated !== undefined) return this.#stated;
+    const { docs } = this;
+    // Another engine might copy the text to a file with other ids. It would not write our checksums.
+    const text = docs.metadata.checksums === null ? null : docs.text(ID_RUNS);
+    this.#stated = text === null ? null : parseIdRuns(text, docs.rowCount);
+    return this.#stated;
   }
 
   /** Returns a finder of tokens. Unlike {@link tokens}, it may miss tokens of a corrupt file. */
@@ -337,6 +356,7 @@ async function cachedColumns(
   return (part as StructColumn).children;
 }
 
+const NO_IDS = new Uint32Array(0);
 /** Searches of a partition that look up single row ids, before one reads all. */
 const SINGLE_ID_SEARCHES = 2;
 /** Tokens between yields. */

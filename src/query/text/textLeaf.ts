@@ -262,7 +262,7 @@ async function searchPart(
     const floor = hasFloor ? scoreFloor(query, sink.wanted, () => true) : Number.NEGATIVE_INFINITY;
     if (await addBest(partition, query, floor, rows, sink, signal)) return;
   }
-  const ids = await partition.documentIds(await partition.documents(signal));
+  const ids = await partition.documentIds(signal);
   const rowOf = (document: number): number => {
     ids.find(document);
     return rows.find(ids.low, ids.high);

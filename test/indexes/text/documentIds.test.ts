@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runSync } from "../../../src/async/eventLoop.js";
-import { DocumentIds, findIdRuns } from "../../../src/indexes/text/documentIds.js";
+import { DocumentIds, findIdRuns, formatIdRuns, parseIdRuns } from "../../../src/indexes/text/documentIds.js";
 
 const WORD = 2 ** 32;
 
@@ -33,6 +33,36 @@ describe("document ids", () => {
         expectIds(ids, [...ids.keys(), ...asked]);
       }),
     );
+  });
+
+  it("have runs that survive being formatted and parsed", () => {
+    const idRun = fc.record({ low: lows, high: fc.nat(3), length: fc.integer({ min: 70, max: 300 }) });
+    fc.assert(
+      fc.property(fc.array(idRun, { maxLength: 8 }), (runs) => {
+        const ids = runs.flatMap(({ low, high, length }) =>
+          Array.from({ length }, (_, index) => high * WORD + low + index),
+        );
+        const words = Uint32Array.from(ids.flatMap((id) => [id % WORD, Math.floor(id / WORD)]));
+        const found = runSync(findIdRuns(words));
+        if (found === null) return;
+        expect(parseIdRuns(formatIdRuns(found) ?? "", ids.length)).toEqual(found);
+      }),
+    );
+  });
+
+  it.each([
+    ["1:0", 10],
+    ["0:0,0:5", 10],
+    ["0:0,10:5", 10],
+    ["0:0,5", 10],
+    ["", 10],
+    ["0:0", 0],
+    ["0:4294967290", 10],
+    ["0:18446744073709551616", 10],
+    ["0:-1", 10],
+    [Array.from({ length: 300 }, (_, index) => `${index}:0`).join(","), 1000],
+  ])("are not taken from the text %s of %i documents", (text, count) => {
+    expect(parseIdRuns(text, count)).toBeNull();
   });
 
   it("come from runs if these are long", () => {
