@@ -31,18 +31,13 @@ const PUBLISHED: Calls = { ...FILE, link: 1, remove: 1, syncDirectory: 1 };
 /** Calls for a version after the first: data file, transaction, manifest, hint; and a read of the base. */
 const COMMIT: Calls = sum(FILE, { syncDirectory: 1 }, { create: 1, write: 1, close: 1 }, PUBLISHED, {
   open: 1,
-  read: 1,
   close: 1,
   overwrite: 1,
 });
 /** Calls for one change of the catalog, which keeps no transaction. */
 const CATALOG_CHANGE: Calls = sum(COMMIT, { create: -1, write: -1, close: -1 });
 /** Calls for a table's first version: three directories and a new hint. */
-const CREATION: Calls = sum(
-  COMMIT,
-  { makeDirectory: 3, open: -1, read: -1, overwrite: -1 },
-  { create: 1, write: 1 },
-);
+const CREATION: Calls = sum(COMMIT, { makeDirectory: 3, open: -1, overwrite: -1 }, { create: 1, write: 1 });
 
 function sum(...parts: readonly Calls[]): Calls {
   const calls: Calls = {};
