@@ -22,14 +22,10 @@ import type { SketchStore } from "../indexes/vector/sketches/sketchStore.js";
 import { completeDisk } from "../io/completeDisk.js";
 import { HostDirectories } from "../io/disk/admittedDirectories.js";
 import { ConfinedDisk } from "../io/disk/confinedDisk.js";
-import {
-  type Confinement,
-  ConfirmedDirectories,
-  confinedByText,
-  confinedTo,
-} from "../io/disk/confinement.js";
+import { type Confinement, ConfirmedDirectories, confinedByText } from "../io/disk/confinement.js";
 import type { Disk } from "../io/disk/disk.js";
 import { HandlePool } from "../io/disk/handles.js";
+import { confinedTo } from "../io/disk/localConfinement.js";
 import { NodeDisk, temporaryDirectory } from "../io/disk/nodeDisk.js";
 import { UnchangedDirectories } from "../io/disk/unchangedDirectories.js";
 import { releaseKeptLocks } from "../io/lock/keptLocks.js";

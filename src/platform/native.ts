@@ -11,6 +11,7 @@ import path from "node:path";
 import { performance } from "node:perf_hooks";
 // Imported as an object: test runners replace its members.
 import timers from "node:timers";
+import { fileURLToPath, pathToFileURL } from "node:url";
 // Imported as an object: bundlers would import each function by name, and some releases lack some.
 import zlib from "node:zlib";
 import { nodeCrypto, nodeThreads } from "./builtin.js";
@@ -18,6 +19,12 @@ import { importNodeModule, onShortageOfDescriptors } from "./modules.js";
 import type { Thread } from "./thread.js";
 
 export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = path;
+
+/** @throws TypeError if the URL does not name a path on this machine */
+export const fileUrlToPath = (url: string): string => fileURLToPath(url);
+
+/** Returns the `file:` URL of an absolute path. */
+export const pathToFileUrl = (absolutePath: string): string => pathToFileURL(absolutePath).href;
 
 /** Returns the real function of a timer's name, because a test runner's fake would stop the engine. */
 function real<Name extends "setTimeout" | "clearTimeout" | "setInterval" | "clearInterval" | "setImmediate">(
@@ -109,6 +116,10 @@ export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | n
     ? hash(name, bytes, "buffer")
     : new Uint8Array(createHash(name).update(bytes).digest());
 };
+
+/** Returns the SHA-256 of bytes. */
+export const hashSha256 = (bytes: Uint8Array): Uint8Array =>
+  new Uint8Array(nodeCrypto().createHash("sha256").update(bytes).digest());
 
 /** Encodes a Zstandard frame; null as `level` is the encoder's default. Null before Node 22.15. */
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null =

@@ -1,9 +1,16 @@
 /** Exports of native.ts for runtimes other than Node.js, such as browsers. Paths have forward slashes. */
 
+import { sha256 } from "@noble/hashes/sha2.js";
 import * as paths from "pathe";
 import type { Thread } from "./thread.js";
 
 export const { basename, dirname, isAbsolute, join, relative, resolve } = paths;
+
+/** @throws TypeError if the text is not a URL */
+export const fileUrlToPath = (url: string): string => decodeURIComponent(new URL(url).pathname);
+
+export const pathToFileUrl = (absolutePath: string): string =>
+  `file://${absolutePath.split("/").map(encodeURIComponent).join("/")}`;
 
 export const sep: "/" | "\\" = "/";
 
@@ -98,5 +105,8 @@ export const startHash: ((name: HashName) => PieceHash) | null = null;
 
 export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;
 
-/** Stemmers would be as large as the rest of the bundle. */
-export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = null;
+export const hashSha256 = (bytes: Uint8Array): Uint8Array => sha256(bytes);
+
+export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = async (
+  language,
+) => (await import("./stemmers.js")).snowballStemmer(language);

@@ -30,7 +30,7 @@ const STRIDE = strideOf("SWAP_STRIDE", 4);
 let means: "descriptors" | "looks" = "descriptors";
 let hooks: ConfinementHooks = {};
 
-vi.mock(import("../../src/io/disk/confinement.js"), async (original) => {
+vi.mock(import("../../src/io/disk/localConfinement.js"), async (original) => {
   const module = await original();
   return {
     ...module,

@@ -16,7 +16,7 @@ export function hookedConfinement(inner: Confinement, hooks: ConfinementHooks): 
   const enter = (directory: string) => {
     if (depth === 0) hooks.before?.(directory);
   };
-  return {
+  const hooked: Confinement = {
     admitted: inner.admitted,
     get mayFollow() {
       return inner.mayFollow;
@@ -47,5 +47,7 @@ export function hookedConfinement(inner: Confinement, hooks: ConfinementHooks): 
       };
       return inner.within(directory, hooked, expected);
     },
+    confirm: async (directory) => hooked.withinNow(directory, () => undefined),
   };
+  return hooked;
 }

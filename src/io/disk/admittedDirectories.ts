@@ -7,8 +7,8 @@
  * says.
  */
 
-import path from "node:path";
 import { PermissionDeniedError } from "../../errors.js";
+import { dirname, isAbsolute, resolve, sep } from "../../platform/native.js";
 import { realPathNow, realPathOrNull } from "./realPath.js";
 
 /** Directories where the engine may work. */
@@ -28,8 +28,15 @@ export interface AdmittedDirectories {
   isRootOrAbove(entryPath: string): boolean;
 }
 
+/** Returns the directory above all others on the way to a path. */
+function topOf(entryPath: string): string {
+  for (let directory = resolve(entryPath); ; directory = dirname(directory)) {
+    if (dirname(directory) === directory) return directory;
+  }
+}
+
 export const ANYWHERE: AdmittedDirectories = {
-  homeOf: (entryPath) => path.parse(entryPath).root,
+  homeOf: topOf,
   admits: async () => true,
   admitsNow: () => true,
   isOnRootPath: () => true,
@@ -93,7 +100,7 @@ export class HostDirectories implements AdmittedDirectories {
 
   /** Returns true if the host allows a directory outside the root, with links as they are now. */
   async isAllowedBase(directory: string): Promise<boolean> {
-    if (!path.isAbsolute(directory)) return false;
+    if (!isAbsolute(directory)) return false;
     const real = await this.#links.later(directory);
     if (real === null) return false;
     const homes = await Promise.all(this.#bases.map((base) => this.#links.later(base)));
@@ -109,7 +116,7 @@ export class HostDirectories implements AdmittedDirectories {
 function isBelow(entryPath: string, directory: string): boolean {
   if (!entryPath.startsWith(directory)) return false;
   const next = entryPath.charAt(directory.length);
-  return next === "" || next === path.sep || directory.endsWith(path.sep);
+  return next === "" || next === sep || directory.endsWith(sep);
 }
 
 export const outside = (entryPath: string): PermissionDeniedError =>

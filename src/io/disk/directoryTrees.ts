@@ -6,9 +6,10 @@ import { runParallel } from "../../async/parallel.js";
 import { sleep } from "../../async/sleep.js";
 import { performance } from "../../async/timers.js";
 import { onPool, shortCalls } from "./callRoute.js";
-import { type Confinement, UNCONFINED } from "./confinement.js";
+import type { Confinement } from "./confinement.js";
 import { codeOf, nowOrNull, nullIfMissing } from "./errno.js";
 import { makeOneDirectory, onEntryNow, statOrNull } from "./fileCalls.js";
+import { UNCONFINED } from "./localConfinement.js";
 import { outlastShortage } from "./shortage.js";
 
 /** Maximum number of attempts to make a directory that other processes make and remove at the same time. */

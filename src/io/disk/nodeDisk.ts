@@ -10,7 +10,7 @@ import os from "node:os";
 import path from "node:path";
 import { sleep } from "../../async/sleep.js";
 import { CorruptFileError } from "../../errors.js";
-import { type Confinement, confirmDirectory, UNCONFINED } from "./confinement.js";
+import { type Confinement, confirmDirectory } from "./confinement.js";
 import { makeDirectories, removeTree } from "./directoryTrees.js";
 import type {
   AllocateTail,
@@ -39,6 +39,7 @@ import {
   withDescriptor,
 } from "./fileCalls.js";
 import { followLink, LinkedFileError } from "./linkedFile.js";
+import { UNCONFINED } from "./localConfinement.js";
 import { fileIdentity, NodeWriteHandle, notRegular, openForReading } from "./openFiles.js";
 import { realPathOrNull } from "./realPath.js";
 

@@ -1,7 +1,7 @@
 /** Keeps released locks for a moment (heldLock.ts), for the next change. Other processes may take them. */
 
-import path from "node:path";
 import { performance, setTimeout } from "../../async/timers.js";
+import { resolve, sep } from "../../platform/native.js";
 import type { HeldLock } from "./heldLock.js";
 
 /** Milliseconds after which a kept lock is removed. */
@@ -35,8 +35,8 @@ export async function retakeLock(directory: string, staleMs: number): Promise<He
 
 /** Removes the kept locks in and below a directory. */
 export async function releaseKeptLocks(directory: string): Promise<void> {
-  const resolved = path.resolve(directory);
-  const isBelow = (locked: string) => locked === resolved || locked.startsWith(resolved + path.sep);
+  const resolved = resolve(directory);
+  const isBelow = (locked: string) => locked === resolved || locked.startsWith(resolved + sep);
   await Promise.all([...keptLocks.keys()].filter(isBelow).map(releaseKept));
 }
 

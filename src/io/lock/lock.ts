@@ -11,13 +11,13 @@
  * decides when a holder counts as dead, and takes its lock over.
  */
 
-import path from "node:path";
 import { untilAborted, whenAborted } from "../../async/abort.js";
 import { lazyModule } from "../../async/lazy.js";
 import { sleep } from "../../async/sleep.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
-import { type Confinement, confirmDirectory, UNCONFINED } from "../disk/confinement.js";
+import { join, resolve, sep } from "../../platform/native.js";
+import { type Confinement, confirmDirectory } from "../disk/confinement.js";
 import { codeOf } from "../disk/errno.js";
 import type { DiskLock, DiskLocks, LockLease, LockState } from "../disk/locks.js";
 import type { HeldLock } from "./heldLock.js";
@@ -27,6 +27,7 @@ import type { Fence } from "./staleLocks.js";
 
 // The first lock loads them, because programs that only read take no lock.
 const holding = lazyModule(() => import("./heldLock.js"));
+const localConfinement = lazyModule(() => import("../disk/localConfinement.js"));
 const judging = lazyModule(() => import("./staleLocks.js"));
 
 export interface LockOptions {
@@ -94,7 +95,7 @@ export async function hasLock(directory: string, { locks, staleMs }: LockOptions
     return (await locks.stateOf(directory, staleMs ?? DEFAULT_STALE_MS)) !== "free";
   }
   const { statOrUndefined } = await holding.get();
-  return (await statOrUndefined(path.join(directory, LOCK_NAME))) !== undefined;
+  return (await statOrUndefined(join(directory, LOCK_NAME))) !== undefined;
 }
 
 /** Returns the state of a directory's lock. */
@@ -119,7 +120,7 @@ export async function withLock<T>(
   options: LockOptions,
   fn: (lease: LockLease) => Promise<T>,
 ): Promise<T> {
-  const resolved = path.resolve(directory);
+  const resolved = resolve(directory);
   const deadlineMs = performance.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
   // Nobody will release a lock that lies elsewhere.
   if (options.confinement !== undefined) await confirmDirectory(options.confinement, resolved);
@@ -154,7 +155,7 @@ async function enter(
     queues.set(resolved, newQueue);
     return newQueue;
   }
-  await new Promise<void>((resolve, reject) => {
+  await new Promise<void>((proceed, reject) => {
     const finish = (answer: () => void) => {
       clearTimeout(timer);
       endWait?.();
@@ -164,7 +165,7 @@ async function enter(
       queue.waiting.splice(queue.waiting.indexOf(onTurn), 1);
       finish(() => reject(reason));
     };
-    const onTurn = () => finish(resolve);
+    const onTurn = () => finish(proceed);
     const timer = setTimeout(() => giveUp(notFree(resolved)), Math.max(0, deadlineMs - performance.now()));
     queue.waiting.push(onTurn);
     const endWait = signal && whenAborted(signal, () => giveUp(signal.reason));
@@ -231,7 +232,7 @@ const acquiredOf = (resolved: string, lock: HeldLock, isContended: boolean): Acq
 
 /** Returns attempts at a lock of the local file system. */
 async function localAttempts(resolved: string, staleMs: number, options: LockOptions): Promise<Attempt> {
-  const confinement = options.confinement ?? UNCONFINED;
+  const confinement = options.confinement ?? (await localConfinement.get()).UNCONFINED;
   const fence = options.fence ?? (async () => undefined);
   const { HeldLock } = await holding.get();
   const { freeUnlessHeld } = await judging.get();
@@ -259,8 +260,7 @@ function attemptsOn(locks: DiskLocks, resolved: string, staleMs: number, options
  * does not rename a directory in use, and does not open one that is being removed.
  */
 const mayPass = (error: unknown): boolean =>
-  codeOf(error) === "EBUSY" ||
-  (process.platform === "win32" && (codeOf(error) === "EPERM" || codeOf(error) === "EACCES"));
+  codeOf(error) === "EBUSY" || (sep === "\\" && (codeOf(error) === "EPERM" || codeOf(error) === "EACCES"));
 
 function notFree(directory: string): ServiceUnavailableError {
   return new ServiceUnavailableError(`${directory} is locked by another writer; try again later`);

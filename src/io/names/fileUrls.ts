@@ -1,9 +1,9 @@
 /** Converts between paths and `file:` URLs. */
 
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileUrlToPath, pathToFileUrl } from "../../platform/native.js";
 
 /** @throws TypeError if the URL does not name a path on this machine */
-export const pathOfFileUrl = (url: string): string => fileURLToPath(url);
+export const pathOfFileUrl = (url: string): string => fileUrlToPath(url);
 
 /** @param path absolute */
-export const fileUrlOf = (path: string): string => pathToFileURL(path).href;
+export const fileUrlOf = (path: string): string => pathToFileUrl(path);

@@ -1,5 +1,9 @@
-import { nodeCrypto } from "../../platform/builtin.js";
+import { hashSha256 } from "../../platform/native.js";
+
+const encoder = new TextEncoder();
 
 /** Returns the SHA-256 of bytes, or of a text's UTF-8, in hexadecimal. */
-export const sha256 = (content: Uint8Array | string): string =>
-  nodeCrypto().createHash("sha256").update(content).digest("hex");
+export function sha256(content: Uint8Array | string): string {
+  const digest = hashSha256(typeof content === "string" ? encoder.encode(content) : content);
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -3,7 +3,7 @@
  * several names. Only a listing of the directory shows the entry's real name.
  */
 
-import { join } from "node:path";
+import { join } from "../../platform/native.js";
 import type { Disk } from "../disk/disk.js";
 
 /** Lists the names in a directory; empty if it does not exist. */

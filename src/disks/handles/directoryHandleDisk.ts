@@ -1,0 +1,319 @@
+/**
+ * A disk in a directory handle of a browser: a folder that the user picked or dropped, or the browser's
+ * private file system.
+ *
+ *     const folder = await showDirectoryPicker();
+ *     const ns = new DirectoryNamespace({ root: "/", disk: directoryHandleDisk(folder) });
+ *
+ * The folder is `/`. By default the disk only reads. With `mode: "readwrite"`, all tabs and workers of the
+ * origin may write to it: they take turns by Web Locks. No other program may write to the folder meanwhile.
+ *
+ * Browsers write a file to a copy, which replaces the file when it is closed. So a file is old or new at any
+ * time. Directories cannot be renamed.
+ */
+
+import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import type {
+  DirectoryEntry,
+  DiskImplementation,
+  ReadHandle,
+  StoredStat,
+  WriteHandle,
+} from "../../io/disk/disk.js";
+import type { DiskLocks } from "../../io/disk/locks.js";
+import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { blobHandle, identityOfFile } from "./blobReads.js";
+import { namesOfPath } from "./paths.js";
+import { type Exclusively, exclusivelyBy, lockManager, webLocks } from "./webLocks.js";
+
+/** Options of {@link directoryHandleDisk}. */
+export interface DirectoryHandleDiskOptions {
+  /** `readwrite`: the namespace may change the folder. The page needs that permission. Default: `read`. */
+  readonly mode?: "read" | "readwrite" | undefined;
+}
+
+/** Writes whole files. */
+export interface FileWriter {
+  /**
+   * Writes a file below the top directory.
+   * @param isAtomic true if the file must have its old content or the new one at any time
+   */
+  write(
+    top: FileSystemDirectoryHandle,
+    names: readonly string[],
+    chunks: readonly Uint8Array[],
+    isAtomic: boolean,
+  ): Promise<void>;
+}
+
+/** What a disk of handles needs beside the top directory. */
+export interface HandleDiskParts {
+  /** Prefix of the names of locks. */
+  readonly scope: string;
+  readonly writer: FileWriter;
+}
+
+/**
+ * Returns a disk in a directory handle.
+ * @throws InvalidInputError for anything but a handle of a directory, or an unknown option
+ */
+export function directoryHandleDisk(
+  handle: FileSystemDirectoryHandle,
+  options: DirectoryHandleDiskOptions = {},
+): DiskImplementation {
+  if (!isObject(handle) || (handle as Partial<FileSystemHandle>).kind !== "directory") {
+    throw new InvalidInputError(`handle: must be the handle of a directory, not ${shortly(handle)}`);
+  }
+  checkOptionMembers("directoryHandleDisk", options, ["mode"]);
+  const { mode = "read" } = options;
+  if (mode !== "read" && mode !== "readwrite") {
+    throw new InvalidInputError(`mode: must be "read" or "readwrite", not ${shortly(mode)}`);
+  }
+  const disk = new HandleDisk(async () => handle, { scope: `tiltyard:${handle.name}:`, writer: STREAMS });
+  return mode === "readwrite" ? disk : readOnly(disk);
+}
+
+const readOnly = (disk: HandleDisk): DiskImplementation => ({
+  isReadOnly: true,
+  hasLinks: false,
+  open: (path) => disk.open(path),
+  list: (path) => disk.list(path),
+  stat: (path) => disk.stat(path),
+});
+
+/** Writes by streams, which every thread may open. */
+export const STREAMS: FileWriter = {
+  async write(top, names, chunks) {
+    const handle = await fileHandle(top, names, true);
+    const stream = await handle.createWritable();
+    try {
+      for (const chunk of chunks) await stream.write(chunk as Uint8Array<ArrayBuffer>);
+    } catch (error) {
+      // The failed write tells more.
+      await stream.abort().catch(() => undefined);
+      throw error;
+    }
+    await stream.close();
+  },
+};
+
+/** Names of errors that mean that a path leads nowhere: something is missing, or a file is on the way. */
+const MISSING: ReadonlySet<string> = new Set(["NotFoundError", "TypeMismatchError"]);
+
+const nameOf = (error: unknown): string => (error as Partial<Error> | null)?.name ?? "";
+
+/** Names of errors of browsers, and the codes of the platform that say the same. */
+const CODES: Readonly<Record<string, string>> = {
+  NotAllowedError: "EACCES",
+  NoModificationAllowedError: "EBUSY",
+  NotReadableError: "EIO",
+  QuotaExceededError: "ENOSPC",
+  InvalidModificationError: "ENOTEMPTY",
+  TypeMismatchError: "ENOTDIR",
+  NotFoundError: "ENOENT",
+};
+
+/** Gives an error of the browser the code that the platform has for it. */
+function withCode(error: unknown, path: string): unknown {
+  const code = CODES[nameOf(error)];
+  if (code === undefined) return error;
+  return Object.assign(new Error(`${code}: '${path}': ${String(error)}`, { cause: error }), { code, path });
+}
+
+async function directoryOf(
+  top: FileSystemDirectoryHandle,
+  names: readonly string[],
+  create: boolean,
+): Promise<FileSystemDirectoryHandle> {
+  let directory = top;
+  for (const name of names) directory = await directory.getDirectoryHandle(name, { create });
+  return directory;
+}
+
+async function fileHandle(
+  top: FileSystemDirectoryHandle,
+  names: readonly string[],
+  create: boolean,
+): Promise<FileSystemFileHandle> {
+  const directory = await directoryOf(top, names.slice(0, -1), create);
+  return directory.getFileHandle(names[names.length - 1], { create });
+}
+
+export class HandleDisk implements DiskImplementation {
+  readonly hasLinks = false;
+  readonly locks: DiskLocks;
+  readonly #top: () => Promise<FileSystemDirectoryHandle>;
+  readonly #scope: string;
+  readonly #writer: FileWriter;
+  readonly #exclusively: Exclusively;
+
+  /** @param top returns the handle of `/` */
+  constructor(top: () => Promise<FileSystemDirectoryHandle>, { scope, writer }: HandleDiskParts) {
+    this.#top = top;
+    this.#scope = scope;
+    this.#writer = writer;
+    const manager = lockManager();
+    this.#exclusively = exclusivelyBy(manager);
+    this.locks = webLocks(`${scope}lock:`, manager);
+  }
+
+  async open(path: string): Promise<ReadHandle | null> {
+    const file = await this.#find(path);
+    if (file === null) return null;
+    if (file === "directory") throw new CorruptFileError(path, 0, "it is not a regular file");
+    return blobHandle(path, file);
+  }
+
+  async stat(path: string): Promise<StoredStat | null> {
+    const file = await this.#find(path);
+    if (file === null) return null;
+    if (file === "directory") return { kind: "directory", size: 0 };
+    const modifiedNs = BigInt(Math.floor(file.lastModified)) * 1_000_000n;
+    return { kind: "file", size: file.size, modifiedNs, identity: identityOfFile(file) };
+  }
+
+  async list(path: string): Promise<DirectoryEntry[] | null> {
+    try {
+      const directory = await directoryOf(await this.#top(), namesOfPath(path), false);
+      const entries: DirectoryEntry[] = [];
+      for await (const [name, { kind }] of entriesOf(directory)) {
+        // A file that Chromium is writing.
+        if (!name.endsWith(".crswap")) entries.push({ name, kind });
+      }
+      return entries;
+    } catch (error) {
+      if (MISSING.has(nameOf(error))) return null;
+      throw withCode(error, path);
+    }
+  }
+
+  /** Returns a file; "directory"; or null if there is nothing. */
+  async #find(path: string): Promise<File | "directory" | null> {
+    const names = namesOfPath(path);
+    if (names.length === 0) return "directory";
+    try {
+      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      const name = names[names.length - 1];
+      try {
+        return await (await parent.getFileHandle(name)).getFile();
+      } catch (error) {
+        if (nameOf(error) !== "TypeMismatchError") throw error;
+        await parent.getDirectoryHandle(name);
+        return "directory";
+      }
+    } catch (error) {
+      if (MISSING.has(nameOf(error))) return null;
+      throw withCode(error, path);
+    }
+  }
+
+  async create(path: string): Promise<WriteHandle> {
+    const chunks: Uint8Array[] = [];
+    return {
+      takesChunksAtOnce: true,
+      write: async (more) => void chunks.push(...more.map((chunk) => chunk.slice())),
+      sync: async () => undefined,
+      close: async () => {
+        if (await this.#create(path, chunks, false)) return;
+        throw Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
+      },
+    };
+  }
+
+  putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
+    return this.#create(path, chunks, true);
+  }
+
+  #create(path: string, chunks: readonly Uint8Array[], isAtomic: boolean): Promise<boolean> {
+    return this.#exclusively(`${this.#scope}put:${path}`, async () => {
+      if ((await this.#find(path)) !== null) return false;
+      await this.#write(path, chunks, isAtomic);
+      return true;
+    });
+  }
+
+  replaceIf(path: string, chunks: readonly Uint8Array[], identity: string | null): Promise<string | null> {
+    return this.#exclusively(`${this.#scope}put:${path}`, async () => {
+      const present = await this.#find(path);
+      if (present === "directory")
+        throw Object.assign(new Error(`EISDIR: '${path}'`), { code: "EISDIR", path });
+      if (identity !== null && (present === null || identityOfFile(present) !== identity)) return null;
+      await this.#writeLater(present, path, chunks);
+      const written = await this.#find(path);
+      return written === null || written === "directory" ? null : identityOfFile(written);
+    });
+  }
+
+  /** Replaces a file, with a later time than before: size and time are all that browsers tell of a content. */
+  async #writeLater(present: File | null, path: string, chunks: readonly Uint8Array[]): Promise<void> {
+    if (present !== null) {
+      const waitMs = present.lastModified + 1 - Date.now();
+      if (waitMs > 0 && waitMs < 100) await new Promise((resolve) => globalThis.setTimeout(resolve, waitMs));
+    }
+    await this.#write(path, chunks, true);
+  }
+
+  async #write(path: string, chunks: readonly Uint8Array[], isAtomic: boolean): Promise<void> {
+    try {
+      await this.#writer.write(await this.#top(), namesOfPath(path), chunks, isAtomic);
+    } catch (error) {
+      throw withCode(error, path);
+    }
+  }
+
+  async remove(path: string): Promise<void> {
+    const names = namesOfPath(path);
+    try {
+      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      if ((await this.#find(path)) === "directory") {
+        throw Object.assign(new Error(`EISDIR: '${path}'`), { code: "EISDIR", path });
+      }
+      await parent.removeEntry(names[names.length - 1]);
+    } catch (error) {
+      if (!MISSING.has(nameOf(error))) throw withCode(error, path);
+    }
+  }
+
+  async removeTree(path: string): Promise<void> {
+    const names = namesOfPath(path);
+    try {
+      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      await parent.removeEntry(names[names.length - 1], { recursive: true });
+    } catch (error) {
+      if (!MISSING.has(nameOf(error))) throw withCode(error, path);
+    }
+  }
+
+  async removeEmptyDirectory(path: string): Promise<boolean> {
+    const names = namesOfPath(path);
+    try {
+      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      if ((await this.#find(path)) !== "directory") return false;
+      await parent.removeEntry(names[names.length - 1]);
+      return true;
+    } catch (error) {
+      if (MISSING.has(nameOf(error)) || nameOf(error) === "InvalidModificationError") return false;
+      throw withCode(error, path);
+    }
+  }
+
+  async makeDirectory(path: string, within?: string): Promise<boolean> {
+    const names = namesOfPath(path);
+    if (within !== undefined && (await this.#find(within)) !== "directory") {
+      throw Object.assign(new Error(`ENOENT: mkdir '${within}'`), { code: "ENOENT", path: within });
+    }
+    if ((await this.#find(path)) === "directory") return false;
+    try {
+      await directoryOf(await this.#top(), names, true);
+      return true;
+    } catch (error) {
+      const code = nameOf(error) === "TypeMismatchError" ? "EEXIST" : undefined;
+      if (code === undefined) throw withCode(error, path);
+      throw Object.assign(new Error(`EEXIST: mkdir '${path}'`, { cause: error }), { code, path });
+    }
+  }
+}
+
+/** Returns the entries of a directory, whose iterator the declarations of TypeScript lack. */
+const entriesOf = (directory: FileSystemDirectoryHandle): AsyncIterable<[string, FileSystemHandle]> =>
+  (directory as unknown as { entries(): AsyncIterable<[string, FileSystemHandle]> }).entries();

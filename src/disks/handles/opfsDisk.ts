@@ -1,0 +1,92 @@
+/**
+ * A disk in the browser's private file system (OPFS), which only pages of one origin can see:
+ *
+ *     const ns = new DirectoryNamespace({ root: "/", disk: opfsDisk() });
+ *
+ * All tabs and workers of the origin may read and write at the same time. They take turns by Web Locks, which
+ * the browser frees when a tab ends. One worker of each page writes the files, because only workers may write
+ * in place. It writes a file that decides something under a temporary name, flushes it, and moves it to its
+ * name. So the file is complete under its name, even if the tab is killed. Where no worker can start, streams
+ * write the files, which takes a few milliseconds more for each.
+ */
+
+import { InvalidInputError } from "../../errors.js";
+import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { type FileWriter, HandleDisk, STREAMS } from "./directoryHandleDisk.js";
+import { namesOfPath } from "./paths.js";
+import { startWriter } from "./writerWorker.js";
+
+/** Options of {@link opfsDisk}. */
+export interface OpfsDiskOptions {
+  /** Directory of the private file system that is `/` of the disk. Default: `tiltyard`. */
+  readonly directory?: string | undefined;
+}
+
+/** A disk in the browser's private file system. */
+export interface OpfsDisk extends HandleDisk {
+  /** Ends the worker that writes. The next write starts another. */
+  close(): void;
+}
+
+/**
+ * Returns a disk in the browser's private file system.
+ * @throws InvalidInputError for an unknown option, or in a runtime without that file system
+ */
+export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
+  if (!isObject(options)) {
+    throw new InvalidInputError(`opfsDisk: options must be an object, not ${shortly(options)}`);
+  }
+  checkOptionMembers("opfsDisk", options, ["directory"]);
+  const { directory = "tiltyard" } = options;
+  if (typeof directory !== "string") {
+    throw new InvalidInputError(`directory: must be a path, not ${shortly(directory)}`);
+  }
+  const storage = (globalThis.navigator as Partial<Navigator> | undefined)?.storage;
+  if (typeof storage?.getDirectory !== "function") {
+    throw new InvalidInputError("opfsDisk: this runtime has no private file system (navigator.storage)");
+  }
+  const base = namesOfPath(directory);
+  let top: Promise<FileSystemDirectoryHandle> | null = null;
+  const open = async (): Promise<FileSystemDirectoryHandle> => {
+    let handle = await storage.getDirectory();
+    for (const name of base) handle = await handle.getDirectoryHandle(name, { create: true });
+    return handle;
+  };
+  const writer = new OwnedWriter(base);
+  const disk = new HandleDisk(() => (top ??= open()), { scope: `tiltyard:opfs:${base.join("/")}:`, writer });
+  return Object.assign(disk, { close: () => writer.close() });
+}
+
+/** Writes by a worker, or by streams where none can start. */
+class OwnedWriter implements FileWriter {
+  readonly #base: readonly string[];
+  #worker: Promise<FileWriter & { end(): void }> | null = null;
+  #hasWorkers = true;
+
+  constructor(base: readonly string[]) {
+    this.#base = base;
+  }
+
+  async write(...parameters: Parameters<FileWriter["write"]>): Promise<void> {
+    const writer = await this.#start();
+    return writer.write(...parameters);
+  }
+
+  async #start(): Promise<FileWriter> {
+    if (!this.#hasWorkers) return STREAMS;
+    this.#worker ??= startWriter(this.#base);
+    try {
+      return await this.#worker;
+    } catch {
+      // A policy of the page forbids such workers, or the browser has no access handles.
+      this.#hasWorkers = false;
+      return STREAMS;
+    }
+  }
+
+  close(): void {
+    const worker = this.#worker;
+    this.#worker = null;
+    void worker?.then((started) => started.end()).catch(() => undefined);
+  }
+}

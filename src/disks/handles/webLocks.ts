@@ -1,0 +1,107 @@
+/**
+ * Locks by the Web Locks API: all tabs and workers of one origin share them, and the browser frees those of a
+ * tab that ends.
+ */
+
+import type { DiskLock, DiskLocks } from "../../io/disk/locks.js";
+import { LeaseLostError } from "../../io/lock/lease.js";
+
+/** Milliseconds between two attempts at a lock that is held. */
+const LOOK_MS = 4;
+
+/** The part of the API that is used. */
+type Manager = Pick<LockManager, "request" | "query">;
+
+/** Runs work while no other caller of the origin runs work of that name. */
+export type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+/** Returns the manager of the page or worker; null outside secure contexts, and in other runtimes. */
+export const lockManager = (): Manager | null =>
+  (globalThis.navigator as Partial<Navigator> | undefined)?.locks ?? null;
+
+/** Runs work under locks of a manager or, without one, one after the other in this thread. */
+export function exclusivelyBy(manager: Manager | null): Exclusively {
+  if (manager !== null) {
+    return async (name, work) => manager.request(name, work) as ReturnType<typeof work>;
+  }
+  const turns = new Map<string, Promise<unknown>>();
+  return async (name, work) => {
+    const turn = (turns.get(name) ?? Promise.resolve()).then(work, work);
+    turns.set(name, turn);
+    try {
+      return await turn;
+    } finally {
+      if (turns.get(name) === turn) turns.delete(name);
+    }
+  };
+}
+
+/**
+ * Locks of directories.
+ * @param scope prefix of the names of locks, which tells disks apart
+ */
+export function webLocks(scope: string, manager: Manager | null): DiskLocks {
+  return manager === null ? new ThreadLocks() : new OriginLocks(scope, manager);
+}
+
+const lockOf = (directory: string, isLost: () => boolean, release: () => void): DiskLock => {
+  let path = directory;
+  return {
+    get compromised() {
+      return isLost();
+    },
+    async confirm() {
+      if (isLost()) throw new LeaseLostError(path);
+    },
+    movedTo(moved) {
+      path = moved;
+    },
+    release: async () => release(),
+  };
+};
+
+class OriginLocks implements DiskLocks {
+  readonly lookMs = LOOK_MS;
+  readonly #scope: string;
+  readonly #manager: Manager;
+
+  constructor(scope: string, manager: Manager) {
+    this.#scope = scope;
+    this.#manager = manager;
+  }
+
+  tryAcquire(directory: string): Promise<DiskLock | null> {
+    return new Promise((resolve, reject) => {
+      this.#manager
+        .request(this.#scope + directory, { ifAvailable: true }, async (lock) => {
+          if (lock === null) return resolve(null);
+          await new Promise<void>((release) => resolve(lockOf(directory, () => false, release)));
+        })
+        .catch(reject);
+    });
+  }
+
+  async stateOf(directory: string): Promise<"held" | "free"> {
+    const { held = [] } = await this.#manager.query();
+    return held.some(({ name }) => name === this.#scope + directory) ? "held" : "free";
+  }
+}
+
+/** Locks of one thread, where there is no manager. */
+class ThreadLocks implements DiskLocks {
+  readonly #held = new Set<string>();
+
+  async tryAcquire(directory: string): Promise<DiskLock | null> {
+    if (this.#held.has(directory)) return null;
+    this.#held.add(directory);
+    return lockOf(
+      directory,
+      () => false,
+      () => void this.#held.delete(directory),
+    );
+  }
+
+  async stateOf(directory: string): Promise<"held" | "free"> {
+    return this.#held.has(directory) ? "held" : "free";
+  }
+}

@@ -1,0 +1,149 @@
+/** The worker that writes files of the private file system in place. */
+
+import type { FileWriter } from "./directoryHandleDisk.js";
+
+/** A file to write, as the worker gets it. */
+interface Task {
+  readonly id: number;
+  readonly names: readonly string[];
+  readonly chunks: readonly Uint8Array[];
+  readonly isAtomic: boolean;
+}
+
+/** Answer of the worker: the name and message of an error, or neither. */
+interface Answer {
+  readonly id: number;
+  readonly name?: string;
+  readonly message?: string;
+}
+
+/** Milliseconds after which a worker that has not answered counts as forbidden. */
+const START_MS = 5000;
+
+/**
+ * Program of the worker. It uses nothing outside itself, because its text is the script.
+ * @param scope the worker's global object
+ */
+function runWriter(scope: {
+  onmessage: ((event: { readonly data: Task }) => void) | null;
+  postMessage(answer: Answer): void;
+}): void {
+  const directories = new Map<string, Promise<FileSystemDirectoryHandle>>();
+  const open = async (names: readonly string[]): Promise<FileSystemDirectoryHandle> => {
+    const key = JSON.stringify(names);
+    const opened = directories.get(key);
+    if (opened !== undefined) return opened;
+    const opening =
+      names.length === 0
+        ? navigator.storage.getDirectory()
+        : open(names.slice(0, -1)).then((parent) =>
+            parent.getDirectoryHandle(names[names.length - 1], { create: true }),
+          );
+    directories.set(key, opening);
+    if (directories.size > 1000) directories.delete(directories.keys().next().value ?? "");
+    return opening;
+  };
+  const write = async ({ names, chunks, isAtomic }: Task): Promise<void> => {
+    const directory = await open(names.slice(0, -1));
+    const name = names[names.length - 1];
+    const handle = await directory.getFileHandle(isAtomic ? `.tmp-${crypto.randomUUID()}` : name, {
+      create: true,
+    });
+    const access = await (
+      handle as unknown as { createSyncAccessHandle(): Promise<AccessHandle> }
+    ).createSyncAccessHandle();
+    try {
+      access.truncate(0);
+      let offset = 0;
+      for (const chunk of chunks) {
+        for (let done = 0; done < chunk.length; ) {
+          const written = access.write(chunk.subarray(done), { at: offset });
+          if (written <= 0) throw new DOMException("no byte was written", "QuotaExceededError");
+          done += written;
+          offset += written;
+        }
+      }
+      access.flush();
+    } catch (error) {
+      access.close();
+      // The failed write tells more.
+      await directory.removeEntry(handle.name).catch(() => undefined);
+      throw error;
+    }
+    access.close();
+    if (isAtomic) await (handle as unknown as { move(name: string): Promise<void> }).move(name);
+  };
+  interface AccessHandle {
+    truncate(size: number): void;
+    write(bytes: Uint8Array, options: { at: number }): number;
+    flush(): void;
+    close(): void;
+  }
+  scope.onmessage = ({ data }) => {
+    const attempt = () => write(data);
+    attempt()
+      .catch((error: DOMException) => {
+        // Another tab may have removed a directory whose handle is kept.
+        if (error.name !== "NotFoundError") throw error;
+        directories.clear();
+        return attempt();
+      })
+      .then(
+        () => scope.postMessage({ id: data.id }),
+        (error: DOMException) => scope.postMessage({ id: data.id, name: error.name, message: error.message }),
+      );
+  };
+  const file = FileSystemFileHandle.prototype as object;
+  const canWrite = "createSyncAccessHandle" in file && "move" in file;
+  scope.postMessage(
+    canWrite ? { id: 0 } : { id: 0, name: "NotSupportedError", message: "no access handles" },
+  );
+}
+
+/**
+ * Starts the worker.
+ * @param base directory of the disk in the private file system
+ * @throws if the page may not start it, or it cannot write
+ */
+export async function startWriter(base: readonly string[]): Promise<FileWriter & { end(): void }> {
+  const script = new Blob([`(${runWriter})(globalThis);`], { type: "text/javascript" });
+  const url = URL.createObjectURL(script);
+  const worker = new Worker(url);
+  const waiting = new Map<number, { resolve: () => void; reject: (error: unknown) => void }>();
+  let lastId = 0;
+  const failAll = (error: unknown) => {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
+  const answerTo = (id: number): Promise<void> =>
+    new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  worker.onmessage = ({ data: { id, name, message } }: MessageEvent<Answer>) => {
+    const call = waiting.get(id);
+    waiting.delete(id);
+    if (name === undefined) call?.resolve();
+    else call?.reject(new DOMException(message, name));
+  };
+  worker.onerror = (event) => failAll(new Error(`the worker that writes failed: ${event.message}`));
+  const timer = globalThis.setTimeout(() => failAll(new Error("the worker does not start")), START_MS);
+  try {
+    await answerTo(0);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    URL.revokeObjectURL(url);
+  }
+  return {
+    async write(_top, names, chunks, isAtomic) {
+      const task: Task = { id: ++lastId, names: [...base, ...names], chunks, isAtomic };
+      const answer = answerTo(task.id);
+      worker.postMessage(task);
+      return answer;
+    },
+    end() {
+      worker.terminate();
+      failAll(new Error("the disk was closed"));
+    },
+  };
+}
