@@ -6,7 +6,6 @@
  * tables are exchanged in its classes.
  */
 
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { defineConfig } from "rolldown";
 import { inspectorPage } from "./.config/inspectorPage.mjs";
@@ -29,6 +28,7 @@ import {
   SOONER,
   types,
 } from "./.config/rolldown.parts.mjs";
+import { browserModules } from "./.config/browserModules.mjs";
 
 const licencesOfPackage = licences(DIST);
 
@@ -55,22 +55,17 @@ const bundle = (names, further, parts, isMapped) => ({
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
 
-/** Replaces the functions that Node.js has natively by the portable ones. */
-const portable = {
-  name: "portable",
-  load: (id) =>
-    id === moduleAt("platform/native.js") ? readFile(moduleAt("platform/portable.js"), "utf8") : null,
-};
-
-/** The client for browsers, which a condition of its export names. It shares nothing with the other entry points. */
-const forBrowsers = {
+/** Bundles for browsers, which a condition of the exports names. The client shares nothing with the engine. */
+const forBrowsers = (names, parts) => ({
   ...common,
   platform: "browser",
-  input: entriesOf(["client"]),
+  input: entriesOf(names),
   external: isOutside,
-  plugins: [portable, ...plugins],
-  output: [{ ...named("js"), format: "esm", dir: join(DIST, "browser"), minify: SOONER }],
-};
+  plugins: [browserModules(join(process.cwd(), DIST), ".js"), ...plugins],
+  output: [
+    { ...named("js"), format: "esm", dir: join(DIST, "browser"), minify: SOONER, codeSplitting: { groups: parts } },
+  ],
+});
 
 /**
  * The command, which uses the package by its own name, as any program does. Parts that a command may not need are loaded later.
@@ -109,5 +104,6 @@ export default defineConfig([
   bundle(ENTRIES, ofPackage, await groups(), true),
   bundle(["tiltyardWorker"], [], [], false),
   command,
-  forBrowsers,
+  forBrowsers(["client"], []),
+  forBrowsers(["index", "disks", "disks/conformance"], await groups()),
 ]);

@@ -121,7 +121,7 @@ const ENTRY_POINTS = [
 ];
 
 /** Files that bundlers put in place of others. */
-const REPLACEMENTS = ["platform/portable.ts"];
+const REPLACEMENTS = ["platform/portable.ts", "io/disk/noLocalDisk.ts", "operations/job/noProgressBar.ts"];
 
 /** Files that may need Node.js. All else runs where there is none (test/portable). */
 const NODE_FILES =

@@ -11,7 +11,7 @@
 
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import type { DirectoryEntry, DiskImplementation, ReadHandle, StoredStat } from "../io/disk/disk.js";
-import { isObject, shortly } from "../optionMembers.js";
+import { shortly } from "../optionMembers.js";
 import { blobHandle, identityOfFile } from "./handles/blobReads.js";
 import { namesOfPath } from "./handles/paths.js";
 
@@ -27,7 +27,8 @@ interface Folder {
  * @throws InvalidInputError if one of them is not a File
  */
 export function fileListDisk(files: PickedFiles): DiskImplementation {
-  if (!isObject(files)) throw new InvalidInputError(`files: must be a list of files, not ${shortly(files)}`);
+  if (typeof files !== "object" || files === null)
+    throw new InvalidInputError(`files: must be a list of files, not ${shortly(files)}`);
   const top: Folder = { entries: new Map() };
   for (const [index, file] of Array.from(files as ArrayLike<File>).entries()) {
     if (!(typeof file?.slice === "function" && typeof file.name === "string")) {

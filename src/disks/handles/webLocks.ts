@@ -44,21 +44,23 @@ export function webLocks(scope: string, manager: Manager | null): DiskLocks {
   return manager === null ? new ThreadLocks() : new OriginLocks(scope, manager);
 }
 
-const lockOf = (directory: string, isLost: () => boolean, release: () => void): DiskLock => {
-  let path = directory;
+/** A lock that nobody can take from its holder: it ends with the release, or with the tab. */
+function lockOf(directory: string, release: () => Promise<void>): DiskLock {
+  let isReleased = false;
   return {
     get compromised() {
-      return isLost();
+      return isReleased;
     },
     async confirm() {
-      if (isLost()) throw new LeaseLostError(path);
+      if (isReleased) throw new LeaseLostError(directory);
     },
-    movedTo(moved) {
-      path = moved;
+    movedTo: () => undefined,
+    async release() {
+      isReleased = true;
+      await release();
     },
-    release: async () => release(),
   };
-};
+}
 
 class OriginLocks implements DiskLocks {
   readonly lookMs = LOOK_MS;
@@ -72,12 +74,17 @@ class OriginLocks implements DiskLocks {
 
   tryAcquire(directory: string): Promise<DiskLock | null> {
     return new Promise((resolve, reject) => {
-      this.#manager
-        .request(this.#scope + directory, { ifAvailable: true }, async (lock) => {
-          if (lock === null) return resolve(null);
-          await new Promise<void>((release) => resolve(lockOf(directory, () => false, release)));
-        })
-        .catch(reject);
+      const request = this.#manager.request(this.#scope + directory, { ifAvailable: true }, async (lock) => {
+        if (lock === null) return resolve(null);
+        await new Promise<void>((end) => {
+          const release = async () => {
+            end();
+            await request;
+          };
+          resolve(lockOf(directory, release));
+        });
+      });
+      request.catch(reject);
     });
   }
 
@@ -94,11 +101,7 @@ class ThreadLocks implements DiskLocks {
   async tryAcquire(directory: string): Promise<DiskLock | null> {
     if (this.#held.has(directory)) return null;
     this.#held.add(directory);
-    return lockOf(
-      directory,
-      () => false,
-      () => void this.#held.delete(directory),
-    );
+    return lockOf(directory, async () => void this.#held.delete(directory));
   }
 
   async stateOf(directory: string): Promise<"held" | "free"> {

@@ -1,0 +1,33 @@
+/** Replaces modules that need Node.js in bundles for browsers. */
+
+import { dirname, join, resolve } from "node:path";
+
+const NO_DISK = "io/disk/noLocalDisk";
+
+/** Modules by the paths of those that they stand for. */
+const REPLACEMENTS = {
+  "platform/native": "platform/portable",
+  "io/disk/nodeDisk": NO_DISK,
+  "io/disk/localConfinement": NO_DISK,
+  "io/disk/realPath": NO_DISK,
+  "io/lock/heldLock": NO_DISK,
+  "io/lock/staleLocks": NO_DISK,
+  "operations/job/progressBar": "operations/job/noProgressBar",
+};
+
+/**
+ * @param directory holds the modules
+ * @param extension of the modules, with its dot
+ */
+export function browserModules(directory, extension) {
+  const replaced = new Map(
+    Object.entries(REPLACEMENTS).map(([path, by]) => [join(directory, path), join(directory, by) + extension]),
+  );
+  return {
+    name: "browser-modules",
+    resolveId(source, importer) {
+      if (importer === undefined || !source.startsWith(".")) return null;
+      return replaced.get(resolve(dirname(importer), source).replace(/\.[jt]s$/, "")) ?? null;
+    },
+  };
+}

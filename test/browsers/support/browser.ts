@@ -1,0 +1,66 @@
+/** Chromium with the package, whose pages have their own storage. */
+
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
+import { bundleForBrowsers } from "./bundle.js";
+
+export interface TestBrowser {
+  /** Address of the files of the bundle. */
+  readonly url: string;
+  /** Opens a page with the package's names as globals: `tiltyard`, `disks` and `arrow`. */
+  open(context?: BrowserContext): Promise<Page>;
+  newContext(): Promise<BrowserContext>;
+}
+
+const PAGE = `<!doctype html><meta charset="utf-8"><title>tiltyard</title><script type="module">
+  globalThis.tiltyard = await import("/index.js");
+  globalThis.disks = await import("/disks.js");
+  globalThis.conformance = await import("/conformance.js");
+  globalThis.isReady = true;
+</script>`;
+
+/** Starts Chromium for the tests of a file. */
+export function sharedBrowser(): TestBrowser {
+  let browser: Browser;
+  let server: Server;
+  let url = "";
+  beforeAll(async () => {
+    const bundle = await bundleForBrowsers();
+    server = createServer((request, response) => {
+      const file = bundle.get((request.url ?? "/").slice(1));
+      if (request.url === "/") return response.setHeader("content-type", "text/html").end(PAGE);
+      if (file === undefined) return response.writeHead(404).end();
+      response.setHeader("content-type", "text/javascript").end(file.code);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox"],
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    get url() {
+      return url;
+    },
+    newContext: () => browser.newContext(),
+    async open(context) {
+      const page = await (context ?? (await browser.newContext())).newPage();
+      page.on("pageerror", (error) => console.error(error));
+      await page.goto(url);
+      await page.waitForFunction("globalThis.isReady");
+      return page;
+    },
+  };
+}
+
+/** Runs the body of an async function in a page; its value must be JSON. */
+export const run = <T>(page: Page, body: string): Promise<T> =>
+  page.evaluate(`(async () => { ${body} })()`) as Promise<T>;
