@@ -7,12 +7,11 @@
  *     const ns = new DirectoryNamespace({ root: "/", disk: memoryDisk() });
  */
 
-export { httpDisk } from "./disks/http/httpDisk.js";
-export type { HttpDiskOptions } from "./disks/http/httpOptions.js";
-
 export { fileListDisk, type PickedFiles } from "./disks/fileListDisk.js";
 export { type DirectoryHandleDiskOptions, directoryHandleDisk } from "./disks/handles/directoryHandleDisk.js";
 export { type OpfsDisk, type OpfsDiskOptions, opfsDisk } from "./disks/handles/opfsDisk.js";
+export { httpDisk } from "./disks/http/httpDisk.js";
+export type { HttpDiskOptions } from "./disks/http/httpOptions.js";
 
 export { type MemoryDisk, type MemoryDiskOptions, memoryDisk } from "./disks/memoryDisk.js";
 

@@ -12,6 +12,7 @@
  * time. Directories cannot be renamed.
  */
 
+import { sleep } from "../../async/sleep.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import type {
   DirectoryEntry,
@@ -46,7 +47,7 @@ export interface FileWriter {
   ): Promise<void>;
 }
 
-/** What a disk of handles needs beside the top directory. */
+/** Parts of a disk of handles beside the top directory. */
 export interface HandleDiskParts {
   /** Prefix of the names of locks. */
   readonly scope: string;
@@ -244,11 +245,11 @@ export class HandleDisk implements DiskImplementation {
     });
   }
 
-  /** Replaces a file, with a later time than before: size and time are all that browsers tell of a content. */
+  /** Replaces a file at a later time than before: browsers tell contents apart by size and time only. */
   async #writeLater(present: File | null, path: string, chunks: readonly Uint8Array[]): Promise<void> {
     if (present !== null) {
       const waitMs = present.lastModified + 1 - Date.now();
-      if (waitMs > 0 && waitMs < 100) await new Promise((resolve) => globalThis.setTimeout(resolve, waitMs));
+      if (waitMs > 0 && waitMs < 100) await sleep(waitMs);
     }
     await this.#write(path, chunks, true);
   }

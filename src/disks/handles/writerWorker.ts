@@ -1,5 +1,6 @@
 /** The worker that writes files of the private file system in place. */
 
+import { clearTimeout, setTimeout } from "../../async/timers.js";
 import type { FileWriter } from "./directoryHandleDisk.js";
 
 /** A file to write, as the worker gets it. */
@@ -75,7 +76,7 @@ function runWriter(scope: {
   };
   interface AccessHandle {
     truncate(size: number): void;
-    write(bytes: Uint8Array, options: { at: number }): number;
+    write(bytes: Uint8Array, options: Readonly<Record<"at", number>>): number;
     flush(): void;
     close(): void;
   }
@@ -106,7 +107,10 @@ function runWriter(scope: {
  * @throws if the page may not start it, or it cannot write
  */
 export async function startWriter(base: readonly string[]): Promise<FileWriter & { end(): void }> {
-  const script = new Blob([`(${runWriter})(globalThis);`], { type: "text/javascript" });
+  // Some bundlers name functions by a helper outside.
+  const script = new Blob([`const __name = (named) => named; (${runWriter})(globalThis);`], {
+    type: "text/javascript",
+  });
   const url = URL.createObjectURL(script);
   const worker = new Worker(url);
   const waiting = new Map<number, { resolve: () => void; reject: (error: unknown) => void }>();
@@ -124,7 +128,7 @@ export async function startWriter(base: readonly string[]): Promise<FileWriter &
     else call?.reject(new DOMException(message, name));
   };
   worker.onerror = (event) => failAll(new Error(`the worker that writes failed: ${event.message}`));
-  const timer = globalThis.setTimeout(() => failAll(new Error("the worker does not start")), START_MS);
+  const timer = setTimeout(() => failAll(new Error("the worker does not start")), START_MS);
   try {
     await answerTo(0);
   } catch (error) {

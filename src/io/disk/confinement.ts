@@ -1,8 +1,8 @@
 /**
  * Confines steps to directories where the engine may work (admittedDirectories.ts). Every step that opens,
- * makes, renames or removes an entry goes through a confinement, with the directory of the entry. On the local
- * file system (localConfinement.ts), links may lead elsewhere. On disks without links, the text of a path says
- * where it leads.
+ * makes, renames or removes an entry goes through a confinement, with the directory of the entry. On the
+ * local file system (localConfinement.ts), links may lead elsewhere. On disks without links, the text of a
+ * path says where it leads.
  */
 
 import { LruCache } from "../memory/cache.js";
