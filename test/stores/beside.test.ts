@@ -56,7 +56,7 @@ describe.each(STORES)("tables in a bucket of %s", (name) => {
     expect(await table.countRows()).toBe(4);
     await ns.createTableBranch({ id: ["t"], name: "side" });
     await ns.insertIntoTable({ id: ["t"], branch: "side" }, [{ id: 7 }]);
-    const side = (await python.call("rows", uri, {}, ["side", 3])) as { readonly numRows: number };
+    const side = (await python.call("rows_of", uri, ["side", null])) as { readonly numRows: number };
     expect(side.numRows).toBe(5);
     await python.call("create_branch", uri, "other", null);
     expect(await ns.countTableRows({ id: ["t"], branch: "other" })).toBe(4);

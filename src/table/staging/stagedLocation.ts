@@ -48,9 +48,7 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
   const realRoot = await table.disk.realPath(table.root);
   if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${table.root}`);
   const ownPath = pathOn(table.disk, stagedPath);
-  const candidates = isAbsolute(ownPath)
-    ? [ownPath]
-    : [join(table.root, stagedPath), pathOfKey(table, stagedPath) ?? sep + stagedPath];
+  const candidates = isAbsolute(ownPath) ? [ownPath] : pathsOf(table, stagedPath);
   for (const candidate of candidates) {
     const path = await table.disk.realPath(candidate);
     if (path === null || !path.startsWith(realRoot + sep)) continue;
@@ -62,10 +60,13 @@ export async function findStaged(table: VersionsAt, stagedPath: string): Promise
   return outside;
 }
 
-/** Returns the path of a key in the table's bucket, as other engines name files; null without a bucket. */
-function pathOfKey({ disk, root }: VersionsAt, key: string): string | null {
+/** Returns the paths that a text without a leading slash may mean. */
+function pathsOf({ disk, root }: VersionsAt, text: string): string[] {
   const [bucket] = /^[a-z0-9+]+:\/\/[^/]+/i.exec(disk.uriOf?.(root) ?? "") ?? [];
-  return bucket === undefined ? null : (disk.pathOf?.(`${bucket}/${key}`) ?? null);
+  if (bucket === undefined) return [join(root, text), sep + text];
+  // Other engines name files by their keys. The disk cannot tell whether a path exists before it is read.
+  const path = disk.pathOf?.(`${bucket}/${text}`) ?? null;
+  return path === null ? [join(root, text)] : [path, join(root, text)];
 }
 
 /**
