@@ -1,6 +1,7 @@
 /**
- * A file on a web host, read by ranges. Pieces that callers ask for at the same time become few requests:
- * near pieces are read together, in blocks that a cache keeps. Large pieces are read as they are.
+ * A file on a web host or in a bucket, read by ranges. Pieces that callers ask for at the same time become
+ * few requests: near pieces are read together, in blocks that a cache keeps. Large pieces are read as they
+ * are.
  */
 
 import { onNextTurn } from "../../async/timers.js";
@@ -96,7 +97,7 @@ export class HttpFile implements ReadHandle {
   readonly size: number;
   readonly identity: string;
   readonly #file: KnownFile;
-  readonly #requests: HttpRequests;
+  readonly #requests: RangeRequests;
   readonly #blocks: BlockCache;
   readonly #onChange: (file: KnownFile) => void;
   /** Parts that came with the opening, ascending; they stay as long as the handle. */
@@ -214,9 +215,12 @@ export class HttpFile implements ReadHandle {
   }
 }
 
+/** Reads ranges of files. */
+export type RangeRequests = Pick<HttpRequests, "range">;
+
 /** Parts that the files of one disk share. */
 export interface HttpFileSource {
-  readonly requests: HttpRequests;
+  readonly requests: RangeRequests;
   readonly blocks: BlockCache;
   readonly onChange: (file: KnownFile) => void;
 }

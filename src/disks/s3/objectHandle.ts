@@ -1,13 +1,16 @@
-/** An open object. Pieces that lie near one another are read with one request, long ones with several. */
+/**
+ * An open object. Short pieces are read in blocks that the objects of a disk share, near ones with one
+ * request; long pieces with several requests at a time, into the caller's memory.
+ */
 
 import { runParallel } from "../../async/parallel.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
-import { planReads } from "../../io/disk/ranges.js";
+import { type BlockCache, HttpFile, keyOf } from "../http/httpFile.js";
 import type { S3Client } from "./client.js";
 import { type ObjectState, readRange } from "./objectReads.js";
 
-/** Maximum gap between two pieces that one request reads: it takes less time than a request. */
-const GAP_BYTES = 256 * 1024;
+/** Bytes from which a piece is read by itself. */
+const LONG_BYTES = 1024 * 1024;
 /** Maximum bytes of a request. */
 const REQUEST_BYTES = 8 * 1024 * 1024;
 /** Requests of one call that are under way at a time. */
@@ -19,64 +22,69 @@ export class ObjectHandle implements ReadHandle {
   readonly identity: string;
   readonly #client: S3Client;
   readonly #state: ObjectState;
-  /** Last bytes of the object, from opening it. */
-  readonly #tail: Uint8Array;
-  #isTailTaken = false;
+  readonly #blocks: HttpFile;
+  /** Last bytes of the object, until somebody takes them. */
+  #tail: Uint8Array | null;
 
-  constructor(client: S3Client, state: ObjectState, tail: Uint8Array) {
+  /** @param tail last bytes from opening the object; the handle gives them away */
+  constructor(client: S3Client, blocks: BlockCache, state: ObjectState, tail: Uint8Array | null) {
     this.path = state.path;
     this.size = state.size;
     this.identity = identityOf(state);
     this.#client = client;
     this.#state = state;
     this.#tail = tail;
+    this.#blocks = new HttpFile(knownFileOf(state), [], {
+      blocks,
+      onChange: () => undefined,
+      requests: {
+        range: async (_key, range) => {
+          const [start, end] =
+            "last" in range ? [state.size - range.last, state.size] : [range.start, range.end];
+          const bytes = new Uint8Array(end - start);
+          await readRange(client, state, start, bytes);
+          return { start, bytes, size: state.size, validator: null };
+        },
+      },
+    });
   }
 
   takeTail(): Uint8Array | null {
-    if (this.#isTailTaken || (this.#tail.length === 0 && this.size > 0)) return null;
-    this.#isTailTaken = true;
-    return this.#tail;
+    const tail = this.#tail;
+    this.#tail = null;
+    return tail;
   }
 
   async read(byteOffset: number, length: number, memory?: Uint8Array): Promise<Uint8Array> {
     const target = memory?.subarray(0, length) ?? new Uint8Array(length);
-    await this.#fill(target, byteOffset);
+    if (length < LONG_BYTES) return this.#blocks.read(byteOffset, length, target);
+    await this.#readLong(target, byteOffset);
     return target;
   }
 
-  async readInto(target: Uint8Array, { byteOffsets, lengths, positions }: ReadPieces): Promise<void> {
-    const ranges = Array.from(lengths, (length, index) => ({ byteOffset: byteOffsets[index], length }));
-    const { reads, placements } = planReads(ranges, GAP_BYTES, REQUEST_BYTES);
-    const pieces = reads.map((): number[] => []);
-    for (const [piece, { readIndex }] of placements.entries()) {
-      if (readIndex >= 0) pieces[readIndex].push(piece);
-    }
-    await runParallel(reads.length, PARALLELISM, async (index) => {
-      const [first, ...others] = pieces[index];
-      if (others.length === 0) {
-        // A piece of its own needs no copy.
-        const part = target.subarray(positions[first], positions[first] + lengths[first]);
-        await this.#fill(part, byteOffsets[first]);
-        return;
-      }
-      const { byteOffset, length } = reads[index];
-      const memory = new Uint8Array(length);
-      await this.#fill(memory, byteOffset);
-      for (const piece of pieces[index]) {
-        const { start } = placements[piece];
-        target.set(memory.subarray(start, start + lengths[piece]), positions[piece]);
-      }
+  readInto(target: Uint8Array, pieces: ReadPieces): Promise<void> | undefined {
+    const { byteOffsets, lengths, positions } = pieces;
+    const long = [...lengths.keys()].filter((index) => lengths[index] >= LONG_BYTES);
+    if (long.length === 0) return this.#blocks.readInto(target, pieces);
+    const short = [...lengths.keys()].filter((index) => lengths[index] < LONG_BYTES);
+    const ofShort = (values: Float64Array) => Float64Array.from(short, (index) => values[index]);
+    const reading = this.#blocks.readInto(target, {
+      byteOffsets: ofShort(byteOffsets),
+      lengths: ofShort(lengths),
+      positions: ofShort(positions),
     });
+    return Promise.all([
+      reading,
+      ...long.map((index) => {
+        const part = target.subarray(positions[index], positions[index] + lengths[index]);
+        return this.#readLong(part, byteOffsets[index]);
+      }),
+    ]).then(() => undefined);
   }
 
   /** Fills the memory with the bytes from an offset. */
-  async #fill(memory: Uint8Array, byteOffset: number): Promise<void> {
-    const tailStart = this.size - this.#tail.length;
-    if (byteOffset >= tailStart && byteOffset + memory.length <= this.size) {
-      memory.set(this.#tail.subarray(byteOffset - tailStart, byteOffset - tailStart + memory.length));
-      return;
-    }
-    const requests = Math.max(1, Math.ceil(memory.length / REQUEST_BYTES));
+  async #readLong(memory: Uint8Array, byteOffset: number): Promise<void> {
+    const requests = Math.ceil(memory.length / REQUEST_BYTES);
     await runParallel(requests, PARALLELISM, async (index) => {
       const start = index * REQUEST_BYTES;
       const part = memory.subarray(start, start + REQUEST_BYTES);
@@ -86,6 +94,19 @@ export class ObjectHandle implements ReadHandle {
 
   async close(): Promise<void> {}
 }
+
+/** Returns the object as the block cache knows it. */
+export const knownFileOf = (state: ObjectState) => ({
+  path: state.path,
+  hostPath: state.key,
+  size: state.size,
+  validator: null,
+  identity: identityOf(state),
+});
+
+/** Keeps the last bytes of an object for reads by its handles. */
+export const keepTail = (blocks: BlockCache, state: ObjectState, tail: Uint8Array): void =>
+  blocks.keep(keyOf(knownFileOf(state)), state.size - tail.length, tail, state.size);
 
 /** Returns a text that is equal only for equal bytes. */
 export const identityOf = ({

@@ -122,7 +122,7 @@ export async function readRange(
     throw Object.assign(new Error(`ENOENT: read '${path}'`), { code: "ENOENT", syscall: "read", path });
   }
   const range = answer.status === 206 ? contentRange(answer) : null;
-  const isWhole = answer.status === 200 && byteOffset === 0 && memory.length === size;
+  const isWhole = answer.status === 200 && byteOffset === 0 && answer.body.length === size;
   const isRange = range !== null && range.start === byteOffset && range.size === size;
   if (!isWhole && !isRange) {
     throw new CorruptFileError(path, byteOffset, "the object was replaced while it was open");

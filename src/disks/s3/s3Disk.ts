@@ -14,14 +14,17 @@ import type {
   StoredStat,
   WriteHandle,
 } from "../../io/disk/disk.js";
+import { LruCache } from "../../io/memory/cache.js";
 import { resolve, sep } from "../../platform/native.js";
+import { hostPathOf, isImmutable } from "../http/hostPaths.js";
+import { BlockCache, keyOf } from "../http/httpFile.js";
 import { S3Client } from "./client.js";
 import { putObject } from "./conditionalPut.js";
 import { CredentialSource } from "./credentials.js";
 import { listKeys } from "./listing.js";
 import { ObjectUpload } from "./multipart.js";
-import { identityOf, ObjectHandle } from "./objectHandle.js";
-import { headObject, readObject, readTail } from "./objectReads.js";
+import { identityOf, keepTail, knownFileOf, ObjectHandle } from "./objectHandle.js";
+import { headObject, type ObjectState, readObject, readTail } from "./objectReads.js";
 import { isKeyName, type S3DiskOptions, type S3Settings, s3SettingsOf } from "./options.js";
 
 /** Storage options that LanceDB, pylance and Spark need to open the bucket. */
@@ -40,6 +43,10 @@ export interface S3Disk extends DiskImplementation {
   storageOptions(): Promise<S3StorageOptions>;
 }
 
+/** Maximum bytes of the states of objects that never change. */
+const MAX_KNOWN_BYTES = 4 * 1024 * 1024;
+/** Bytes of a state beside its key. */
+const KNOWN_BYTES = 200;
 /** Objects of a tree that are removed at a time. */
 const REMOVED_AT_ONCE = 32;
 
@@ -61,6 +68,9 @@ class BucketDisk implements S3Disk {
   readonly #client: S3Client;
   readonly #settings: S3Settings;
   readonly #credentials: CredentialSource;
+  readonly #blocks = new BlockCache();
+  /** States of objects that never change, by key. */
+  readonly #known = new LruCache<ObjectState>(MAX_KNOWN_BYTES);
 
   constructor(settings: S3Settings) {
     this.#settings = settings;
@@ -71,19 +81,31 @@ class BucketDisk implements S3Disk {
   async open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
     if (isRoot(path)) return null;
     const key = this.#keyOf(path);
+    // Files of unique names never change: opened again, they need no request. Reads notice a removal.
+    const isLasting = isImmutable(hostPathOf(path));
+    const known = isLasting ? this.#known.peek(key) : undefined;
     if (tailBytes === undefined || tailBytes < 1) {
-      const state = await headObject(this.#client, key, path);
-      return state && new ObjectHandle(this.#client, state, new Uint8Array(0));
+      const state = known ?? (await headObject(this.#client, key, path));
+      if (state === null) return null;
+      if (isLasting) this.#known.set(key, state, key.length + KNOWN_BYTES);
+      return new ObjectHandle(this.#client, this.#blocks, state, null);
+    }
+    if (known !== undefined) {
+      const tail = this.#blocks.tail(keyOf(knownFileOf(known)), known.size, Math.min(tailBytes, known.size));
+      if (tail.length > 0) return this.#handleWith(known, tail, allocate);
     }
     const read = await readTail(this.#client, key, path, tailBytes);
     if (read === null) return null;
-    let { state, tail } = read;
-    if (allocate !== undefined && tail.length === state.size) {
-      const memory = allocate(state.size);
-      memory.set(tail);
-      tail = memory;
-    }
-    return new ObjectHandle(this.#client, state, tail);
+    if (isLasting) this.#known.set(key, read.state, key.length + KNOWN_BYTES);
+    keepTail(this.#blocks, read.state, read.tail);
+    return this.#handleWith(read.state, read.tail, allocate);
+  }
+
+  #handleWith(state: ObjectState, tail: Uint8Array, allocate: AllocateTail | undefined): ReadHandle {
+    const isWhole = allocate !== undefined && tail.length === state.size;
+    const memory = isWhole ? allocate(state.size) : tail;
+    if (isWhole) memory.set(tail);
+    return new ObjectHandle(this.#client, this.#blocks, state, memory);
   }
 
   async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
@@ -163,11 +185,14 @@ class BucketDisk implements S3Disk {
   }
 
   async remove(path: string): Promise<void> {
-    await this.#client.send({ method: "DELETE", key: this.#fileKeyOf(path), accepts: [404] });
+    const key = this.#fileKeyOf(path);
+    this.#known.delete(key);
+    await this.#client.send({ method: "DELETE", key, accepts: [404] });
   }
 
   async removeTree(path: string): Promise<void> {
     const prefix = this.#directoryKeyOf(path);
+    this.#known.clear();
     for await (const { objects } of listKeys(this.#client, prefix, { isGrouped: false })) {
       await runParallel(objects.length, REMOVED_AT_ONCE, async (index) => {
         await this.#client.send({ method: "DELETE", key: prefix + objects[index], accepts: [404] });
