@@ -64,7 +64,7 @@ describe.each(STORES)("a namespace in a bucket of %s", (name) => {
     await ns.insertIntoTable({ id: ["t"], branch: "side" }, [{ id: 9 }]);
     expect(await ns.countTableRows({ id: ["t"], branch: "side" })).toBe(2);
     await ns.deleteTableBranch({ id: ["t"], name: "side" });
-    await ns.cleanupTable({ id: ["t"], retainVersions: 1 });
+    await ns.cleanupTable({ id: ["t"], olderThanMs: 0 });
     const { versions } = await ns.listTableVersions({ id: ["t"] });
     expect(versions.map(({ version }) => version)).toEqual([3, 4]);
     await ns.deleteTableTag({ id: ["t"], tag: "second" });

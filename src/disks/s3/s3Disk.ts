@@ -70,7 +70,7 @@ class BucketDisk implements S3Disk {
   readonly #credentials: CredentialSource;
   readonly #blocks = new BlockCache();
   /** States of objects that never change, by key. */
-  readonly #known = new LruCache<ObjectState>(MAX_KNOWN_BYTES);
+  readonly #lasting = new LruCache<ObjectState>(MAX_KNOWN_BYTES);
 
   constructor(settings: S3Settings) {
     this.#settings = settings;
@@ -83,20 +83,24 @@ class BucketDisk implements S3Disk {
     const key = this.#keyOf(path);
     // Files of unique names never change: opened again, they need no request. Reads notice a removal.
     const isLasting = isImmutable(hostPathOf(path));
-    const known = isLasting ? this.#known.peek(key) : undefined;
+    const lasting = isLasting ? this.#lasting.peek(key) : undefined;
     if (tailBytes === undefined || tailBytes < 1) {
-      const state = known ?? (await headObject(this.#client, key, path));
+      const state = lasting ?? (await headObject(this.#client, key, path));
       if (state === null) return null;
-      if (isLasting) this.#known.set(key, state, key.length + KNOWN_BYTES);
+      if (isLasting) this.#lasting.set(key, state, key.length + KNOWN_BYTES);
       return new ObjectHandle(this.#client, this.#blocks, state, null);
     }
-    if (known !== undefined) {
-      const tail = this.#blocks.tail(keyOf(knownFileOf(known)), known.size, Math.min(tailBytes, known.size));
-      if (tail.length > 0) return this.#handleWith(known, tail, allocate);
+    if (lasting !== undefined) {
+      const tail = this.#blocks.tail(
+        keyOf(knownFileOf(lasting)),
+        lasting.size,
+        Math.min(tailBytes, lasting.size),
+      );
+      if (tail.length > 0) return this.#handleWith(lasting, tail, allocate);
     }
     const read = await readTail(this.#client, key, path, tailBytes);
     if (read === null) return null;
-    if (isLasting) this.#known.set(key, read.state, key.length + KNOWN_BYTES);
+    if (isLasting) this.#lasting.set(key, read.state, key.length + KNOWN_BYTES);
     keepTail(this.#blocks, read.state, read.tail);
     return this.#handleWith(read.state, read.tail, allocate);
   }
@@ -186,13 +190,13 @@ class BucketDisk implements S3Disk {
 
   async remove(path: string): Promise<void> {
     const key = this.#fileKeyOf(path);
-    this.#known.delete(key);
+    this.#lasting.delete(key);
     await this.#client.send({ method: "DELETE", key, accepts: [404] });
   }
 
   async removeTree(path: string): Promise<void> {
     const prefix = this.#directoryKeyOf(path);
-    this.#known.clear();
+    this.#lasting.clear();
     for await (const { objects } of listKeys(this.#client, prefix, { isGrouped: false })) {
       await runParallel(objects.length, REMOVED_AT_ONCE, async (index) => {
         await this.#client.send({ method: "DELETE", key: prefix + objects[index], accepts: [404] });
