@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { BenchCase } from "../case.js";
 import { makeRows } from "../data.js";
+import { makeFragments } from "../fragments.js";
 import { openReference, openTiltyard, tiltyardTable } from "../sides.js";
 
 const TABLE = { id: ["t"] };
@@ -120,6 +121,44 @@ function latestVersion(versionCount: number): BenchCase {
   };
 }
 
+const FRAGMENTS = 2000;
+
+/** Version and schema of a table of many fragments, by engines (connections) that never saw it. */
+const manyFragments: BenchCase = {
+  area: "open",
+  name: `describe a table of ${FRAGMENTS.toLocaleString("en")} fragments, opened anew`,
+  rounds: { small: 3, large: 100 },
+  async prepare(directory, size) {
+    const root = join(directory, "tables");
+    await makeFragments(root, size === "large" ? FRAGMENTS : 5, 1, ["id", "score"]);
+    return {
+      work: { amount: 1, unit: "calls" },
+      sides: [
+        {
+          name: "tiltyard",
+          async run() {
+            const fresh = openTiltyard(root);
+            await fresh.describeTable(TABLE);
+            await fresh.close();
+          },
+        },
+        {
+          name: "reference",
+          async run() {
+            const reference = await openReference(root);
+            const table = await reference.openTable("t");
+            await table.version();
+            await table.schema();
+            table.close();
+            reference.close();
+          },
+        },
+      ],
+      async close() {},
+    };
+  },
+};
+
 function expectVersion(actual: number | undefined, expected: number): void {
   if (actual !== expected) throw new Error(`the latest version is ${actual} instead of ${expected}`);
 }
@@ -130,4 +169,5 @@ export const openCases: readonly BenchCase[] = [
   latestVersion(10),
   latestVersion(1_000),
   latestVersion(10_000),
+  manyFragments,
 ];

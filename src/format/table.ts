@@ -158,11 +158,10 @@ const HEAD = {
 export const ManifestHead = message("Manifest", HEAD, true);
 export type ManifestHead = MessageOf<typeof ManifestHead>;
 
-export const Manifest = message("Manifest", {
-  ...HEAD,
+/** Members of a {@link Manifest} besides those of the head and the fragments. */
+const BODY = {
   /** Flat, depth-first, parents before children. */
   fields: repeatedMessage(1, Field),
-  fragments: repeatedMessage(FRAGMENTS_FIELD, DataFragment, encodedFragments),
   versionAuxData: uint64(4),
   schemaMetadata: bytesMapField(5),
   tag: string(8),
@@ -176,8 +175,29 @@ export const Manifest = message("Manifest", {
   tableMetadata: stringMapField(19),
   /** Absent on main. */
   branch: explicitString(20),
+};
+export const Manifest = message("Manifest", {
+  ...HEAD,
+  ...BODY,
+  fragments: repeatedMessage(FRAGMENTS_FIELD, DataFragment, encodedFragments),
 });
 export type Manifest = MessageOf<typeof Manifest>;
+
+const DeletedCount = message("DeletionFile", { numDeletedRows: uint64(4) }, true);
+const FragmentCounts = message(
+  "DataFragment",
+  { deletionFile: submessage(3, DeletedCount), physicalRows: uint64(4) },
+  true,
+);
+export type FragmentCounts = MessageOf<typeof FragmentCounts>;
+
+/** A {@link Manifest} whose fragments have only the counts of their rows. */
+export const ManifestSummary = message(
+  "Manifest",
+  { ...HEAD, ...BODY, fragments: repeatedMessage(FRAGMENTS_FIELD, FragmentCounts) },
+  true,
+);
+export type ManifestSummary = MessageOf<typeof ManifestSummary>;
 
 // ----------------------------------------------------------------------------------------------- indexes
 

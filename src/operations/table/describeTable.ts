@@ -28,7 +28,7 @@ export const describeTable: OperationBody<"describeTable"> = async (context, req
     managedVersioning: false,
   };
   if (snapshot === null) return { ...common, isOnlyDeclared: true };
-  const { manifest } = snapshot.file;
+  const manifest = snapshot.file.summary;
   const fields = decodeSchema(manifest.fields, snapshot.path);
   const metadata = schemaMetadataOf(manifest);
   const numDeletedRows = manifest.fragments.reduce(

@@ -1,6 +1,6 @@
 /** Computes statistics of a version from its manifest alone, like the reference's `stats()`. */
 
-import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
+import type { DataFragment, FragmentCounts, IndexMetadata, Manifest } from "../../format/table.js";
 
 /** Number of rows below which a fragment is small. */
 export const SMALL_FRAGMENT_ROWS = 100_000;
@@ -35,7 +35,7 @@ export interface FragmentStatistics {
 }
 
 /** Returns the number of live rows of a fragment. Needs the counts that every writer since 2023 records. */
-export const liveRowCount = (fragment: DataFragment): number =>
+export const liveRowCount = (fragment: FragmentCounts): number =>
   fragment.physicalRows - (fragment.deletionFile?.numDeletedRows ?? 0);
 
 /** Returns the number of rows of fragments, deleted ones included. */

@@ -17,7 +17,7 @@
 import { performance } from "../../async/timers.js";
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
-import { IndexSection, Manifest, ManifestHead, Transaction } from "../../format/table.js";
+import { IndexSection, Manifest, ManifestHead, ManifestSummary, Transaction } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isSameBytes } from "../../platform/native.js";
 
@@ -79,6 +79,7 @@ export class ManifestFile implements SeenFiles {
   readonly #content: readonly Uint8Array[];
   #manifest: Manifest | EncodedManifest;
   readonly #family: ManifestFamily | null;
+  #summary: ManifestSummary | undefined;
   #indexSection: IndexSection | undefined;
   #transaction: Transaction | undefined;
   /** Time of the last look at each opened file, by `performance.now()`. */
@@ -145,6 +146,17 @@ export class ManifestFile implements SeenFiles {
       if (this.#family !== null) this.#family.lastDecoded = new WeakRef(this.#manifest);
     }
     return this.#manifest;
+  }
+
+  /**
+   * The manifest with only the counts of its fragments, whose files take most of the time to decode.
+   * @throws CorruptFileError
+   */
+  get summary(): ManifestSummary {
+    if (!("bytes" in this.#manifest)) return this.#manifest;
+    const { bytes, byteOffset } = this.#manifest;
+    this.#summary ??= ManifestSummary.decode(bytes, { path: this.path, byteOffset });
+    return this.#summary;
   }
 
   /** @throws CorruptFileError */
@@ -328,7 +340,7 @@ export function refuseOversized(path: string, size: number): void {
 }
 
 /** Returns the metadata of a version's Arrow schema, with replacement characters for invalid UTF-8. */
-export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
+export function schemaMetadataOf(manifest: Pick<Manifest, "schemaMetadata">): Map<string, string> {
   return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, TEXT.decode(value)]));
 }
 
