@@ -11,6 +11,8 @@ import { type ObjectState, readRange } from "./objectReads.js";
 
 /** Bytes from which a piece is read by itself. */
 const LONG_BYTES = 1024 * 1024;
+/** Maximum bytes of a tail that a handle keeps for its reads. */
+const SHORT_TAIL_BYTES = 16 * 1024;
 /** Maximum bytes of a request. */
 const REQUEST_BYTES = 8 * 1024 * 1024;
 /** Requests of one call that are under way at a time. */
@@ -34,7 +36,10 @@ export class ObjectHandle implements ReadHandle {
     this.#client = client;
     this.#state = state;
     this.#tail = tail;
-    this.#blocks = new HttpFile(knownFileOf(state), [], {
+    // Longer tails are in the shared blocks.
+    const isShort = tail !== null && tail.length <= SHORT_TAIL_BYTES;
+    const pieces = isShort ? [{ start: state.size - tail.length, bytes: tail.slice() }] : [];
+    this.#blocks = new HttpFile(knownFileOf(state), pieces, {
       blocks,
       onChange: () => undefined,
       requests: {

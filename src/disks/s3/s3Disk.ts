@@ -157,6 +157,7 @@ class BucketDisk implements S3Disk {
       },
       // The bytes are in memory or in parts until the file is closed.
       sync: async () => undefined,
+      discard: () => upload.discard(),
       async close() {
         if (hasFailed) return upload.discard();
         if ((await upload.finish()) === null) throw existsAlready(path);

@@ -78,7 +78,8 @@ export class FileAppender {
     await this.#inFlight.catch(() => undefined);
     if (!this.#open) return;
     this.#open = false;
-    await this.handle.close();
+    if (this.handle.discard !== undefined) await this.handle.discard();
+    else await this.handle.close();
   }
 
   async #submit(): Promise<void> {

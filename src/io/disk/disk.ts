@@ -92,6 +92,11 @@ export interface WriteHandle {
   sync(): Promise<void>;
   /** Closes the file; no other call may follow. */
   close(): Promise<void>;
+  /**
+   * Gives the file up, in place of `close`. A file that would appear only when it is closed does not appear.
+   * Optional: without it, the engine closes the file and removes it.
+   */
+  discard?(): Promise<void>;
 }
 
 /** Makes memory that starts at the beginning of an ArrayBuffer. */

@@ -92,5 +92,6 @@ function meteredWrites(handle: WriteHandle): WriteHandle {
       ),
     sync: () => handle.sync(),
     close: () => handle.close(),
+    ...(handle.discard !== undefined && { discard: async () => handle.discard?.() }),
   };
 }

@@ -66,6 +66,30 @@ describe("s3Disk", () => {
     expect(await disk.list("/d")).toBeNull();
   });
 
+  it("opens a lasting file again without a request, and notices that it was replaced", async () => {
+    const disk = open("lasting");
+    const path = "/t.lance/data/0110.lance";
+    await disk.putIfAbsent?.(path, [new Uint8Array(40_000).fill(7)]);
+    await (await disk.open(path, 20_000))!.close();
+    server.requests.length = 0;
+    const handle = (await disk.open(path, 20_000))!;
+    expect((await handle.read(39_000, 1000))[0]).toBe(7);
+    expect(server.requests).toHaveLength(0);
+    expect((await handle.read(0, 10))[0]).toBe(7);
+    expect(server.requests).toHaveLength(1);
+    await disk.remove?.(path);
+    expect(await disk.open(path, 1000)).toBeNull();
+  });
+
+  it("stores nothing of a file that is given up", async () => {
+    const disk = open("given-up");
+    const handle = await disk.create!("/f");
+    await handle.write([bytes("half")]);
+    await handle.discard?.();
+    expect(await disk.stat!("/f")).toBeNull();
+    expect(server.uploads.size).toBe(0);
+  });
+
   it("works below a namespace", async () => {
     const ns = new DirectoryNamespace({ root: "/data", disk: open("ns") });
     await ns.createTable({ id: ["t"] }, [{ id: 1 }, { id: 2 }]);
