@@ -49,6 +49,7 @@ export function completeDisk(disk: DiskImplementation, scratch?: ScratchDirector
 class CompletedDisk implements Disk {
   readonly #disk: DiskImplementation;
   readonly isReadOnly?: true;
+  readonly isPrivate?: true;
   readonly hasDirectories?: false;
   readonly hasRename?: false;
   readonly hasLinks?: false;
@@ -65,6 +66,7 @@ class CompletedDisk implements Disk {
   constructor(disk: DiskImplementation, scratch?: ScratchDirectory) {
     this.#disk = disk;
     if (disk.isReadOnly === true) this.isReadOnly = true;
+    if (disk.isPrivate === true) this.isPrivate = true;
     if (disk.makeDirectory === undefined) this.hasDirectories = false;
     if (disk.rename === undefined || disk.link === undefined) this.hasRename = false;
     if (disk.hasLinks === false || disk.realPath === undefined) this.hasLinks = false;

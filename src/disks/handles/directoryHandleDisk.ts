@@ -13,6 +13,7 @@
  */
 
 import { sleep } from "../../async/sleep.js";
+import { performance } from "../../async/timers.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import type {
   DirectoryEntry,
@@ -35,16 +36,25 @@ export interface DirectoryHandleDiskOptions {
 
 /** Writes whole files. */
 export interface FileWriter {
-  /**
-   * Writes a file below the top directory.
-   * @param isAtomic true if the file must have its old content or the new one at any time
-   */
+  /** Writes a file below the top directory. @returns false if a `new` file exists */
   write(
     top: FileSystemDirectoryHandle,
     names: readonly string[],
     chunks: readonly Uint8Array[],
-    isAtomic: boolean,
-  ): Promise<void>;
+    how: WriteHow,
+  ): Promise<boolean>;
+  /** Overwrites a file of that length in place; false if there is none. Optional. */
+  overwrite?(names: readonly string[], bytes: Uint8Array): Promise<boolean>;
+}
+
+/** Properties of a write. */
+export interface WriteHow {
+  /** True if the file must not exist. */
+  readonly isNew: boolean;
+  /** True if the file must have its old content or the new one at any time. */
+  readonly isAtomic: boolean;
+  /** True if the bytes must survive a power cut. */
+  readonly isSynced: boolean;
 }
 
 /** Parts of a disk of handles beside the top directory. */
@@ -52,6 +62,8 @@ export interface HandleDiskParts {
   /** Prefix of the names of locks. */
   readonly scope: string;
   readonly writer: FileWriter;
+  /** True if only this package writes there. */
+  readonly isPrivate?: true;
 }
 
 /**
@@ -84,7 +96,8 @@ const readOnly = (disk: HandleDisk): DiskImplementation => ({
 
 /** Writes by streams, which every thread may open. */
 export const STREAMS: FileWriter = {
-  async write(top, names, chunks) {
+  async write(top, names, chunks, { isNew }) {
+    if (isNew && (await exists(top, names))) return false;
     const handle = await fileHandle(top, names, true);
     const stream = await handle.createWritable();
     try {
@@ -95,11 +108,30 @@ export const STREAMS: FileWriter = {
       throw error;
     }
     await stream.close();
+    return true;
   },
 };
 
+async function exists(top: FileSystemDirectoryHandle, names: readonly string[]): Promise<boolean> {
+  try {
+    await fileHandle(top, names, false);
+    return true;
+  } catch (error) {
+    if (nameOf(error) === "TypeMismatchError") return true;
+    if (nameOf(error) === "NotFoundError") return false;
+    throw error;
+  }
+}
+
 /** Names of errors that mean that a path leads nowhere: something is missing, or a file is on the way. */
 const MISSING: ReadonlySet<string> = new Set(["NotFoundError", "TypeMismatchError"]);
+
+/**
+ * Milliseconds for which handles of directories are kept, and their maximum number. In some browsers the
+ * handle of a directory that was removed does not lead to a later one of its path.
+ */
+const KEPT_MS = 1000;
+const MAX_KEPT = 1000;
 
 const nameOf = (error: unknown): string => (error as Partial<Error> | null)?.name ?? "";
 
@@ -147,15 +179,41 @@ export class HandleDisk implements DiskImplementation {
   readonly #scope: string;
   readonly #writer: FileWriter;
   readonly #exclusively: Exclusively;
+  readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
+  /** Handles of directories by their paths. */
+  readonly #directories = new Map<string, FileSystemDirectoryHandle>();
+  #keptSinceMs = Number.NEGATIVE_INFINITY;
+  readonly isPrivate?: true;
 
   /** @param top returns the handle of `/` */
-  constructor(top: () => Promise<FileSystemDirectoryHandle>, { scope, writer }: HandleDiskParts) {
+  constructor(top: () => Promise<FileSystemDirectoryHandle>, { scope, writer, isPrivate }: HandleDiskParts) {
     this.#top = top;
     this.#scope = scope;
     this.#writer = writer;
     const manager = lockManager();
     this.#exclusively = exclusivelyBy(manager);
     this.locks = webLocks(`${scope}lock:`, manager);
+    if (isPrivate === true) this.isPrivate = true;
+    if (writer.overwrite !== undefined) {
+      this.overwrite = async (path, bytes) => (await writer.overwrite?.(namesOfPath(path), bytes)) ?? false;
+    }
+  }
+
+  /** Returns the handle of an existing directory, which may be kept from an earlier call. */
+  async #directory(names: readonly string[]): Promise<FileSystemDirectoryHandle> {
+    if (names.length === 0) return this.#top();
+    const nowMs = performance.now();
+    if (nowMs - this.#keptSinceMs > KEPT_MS || this.#directories.size >= MAX_KEPT) {
+      this.#directories.clear();
+      this.#keptSinceMs = nowMs;
+    }
+    const key = names.join("/");
+    const kept = this.#directories.get(key);
+    if (kept !== undefined) return kept;
+    const parent = await this.#directory(names.slice(0, -1));
+    const handle = await parent.getDirectoryHandle(names[names.length - 1]);
+    this.#directories.set(key, handle);
+    return handle;
   }
 
   async open(path: string): Promise<ReadHandle | null> {
@@ -175,7 +233,7 @@ export class HandleDisk implements DiskImplementation {
 
   async list(path: string): Promise<DirectoryEntry[] | null> {
     try {
-      const directory = await directoryOf(await this.#top(), namesOfPath(path), false);
+      const directory = await this.#directory(namesOfPath(path));
       const entries: DirectoryEntry[] = [];
       for await (const [name, { kind }] of entriesOf(directory)) {
         // A file that Chromium is writing.
@@ -193,7 +251,7 @@ export class HandleDisk implements DiskImplementation {
     const names = namesOfPath(path);
     if (names.length === 0) return "directory";
     try {
-      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      const parent = await this.#directory(names.slice(0, -1));
       const name = names[names.length - 1];
       try {
         return await (await parent.getFileHandle(name)).getFile();
@@ -210,27 +268,26 @@ export class HandleDisk implements DiskImplementation {
 
   async create(path: string): Promise<WriteHandle> {
     const chunks: Uint8Array[] = [];
+    let isSynced = false;
     return {
       takesChunksAtOnce: true,
       write: async (more) => void chunks.push(...more.map((chunk) => chunk.slice())),
-      sync: async () => undefined,
+      async sync() {
+        isSynced = true;
+      },
       close: async () => {
-        if (await this.#create(path, chunks, false)) return;
+        if (await this.#create(path, chunks, { isNew: true, isAtomic: false, isSynced })) return;
         throw Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
       },
     };
   }
 
   putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
-    return this.#create(path, chunks, true);
+    return this.#create(path, chunks, { isNew: true, isAtomic: true, isSynced: true });
   }
 
-  #create(path: string, chunks: readonly Uint8Array[], isAtomic: boolean): Promise<boolean> {
-    return this.#exclusively(`${this.#scope}put:${path}`, async () => {
-      if ((await this.#find(path)) !== null) return false;
-      await this.#write(path, chunks, isAtomic);
-      return true;
-    });
+  #create(path: string, chunks: readonly Uint8Array[], how: WriteHow): Promise<boolean> {
+    return this.#exclusively(`${this.#scope}put:${path}`, () => this.#write(path, chunks, how));
   }
 
   replaceIf(path: string, chunks: readonly Uint8Array[], identity: string | null): Promise<string | null> {
@@ -251,12 +308,12 @@ export class HandleDisk implements DiskImplementation {
       const waitMs = present.lastModified + 1 - Date.now();
       if (waitMs > 0 && waitMs < 100) await sleep(waitMs);
     }
-    await this.#write(path, chunks, true);
+    await this.#write(path, chunks, { isNew: false, isAtomic: true, isSynced: true });
   }
 
-  async #write(path: string, chunks: readonly Uint8Array[], isAtomic: boolean): Promise<void> {
+  async #write(path: string, chunks: readonly Uint8Array[], how: WriteHow): Promise<boolean> {
     try {
-      await this.#writer.write(await this.#top(), namesOfPath(path), chunks, isAtomic);
+      return await this.#writer.write(await this.#top(), namesOfPath(path), chunks, how);
     } catch (error) {
       throw withCode(error, path);
     }
@@ -265,7 +322,7 @@ export class HandleDisk implements DiskImplementation {
   async remove(path: string): Promise<void> {
     const names = namesOfPath(path);
     try {
-      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      const parent = await this.#directory(names.slice(0, -1));
       if ((await this.#find(path)) === "directory") {
         throw Object.assign(new Error(`EISDIR: '${path}'`), { code: "EISDIR", path });
       }
@@ -278,7 +335,8 @@ export class HandleDisk implements DiskImplementation {
   async removeTree(path: string): Promise<void> {
     const names = namesOfPath(path);
     try {
-      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      const parent = await this.#directory(names.slice(0, -1));
+      this.#directories.clear();
       await parent.removeEntry(names[names.length - 1], { recursive: true });
     } catch (error) {
       if (!MISSING.has(nameOf(error))) throw withCode(error, path);
@@ -288,8 +346,9 @@ export class HandleDisk implements DiskImplementation {
   async removeEmptyDirectory(path: string): Promise<boolean> {
     const names = namesOfPath(path);
     try {
-      const parent = await directoryOf(await this.#top(), names.slice(0, -1), false);
+      const parent = await this.#directory(names.slice(0, -1));
       if ((await this.#find(path)) !== "directory") return false;
+      this.#directories.clear();
       await parent.removeEntry(names[names.length - 1]);
       return true;
     } catch (error) {

@@ -53,7 +53,11 @@ export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
     return handle;
   };
   const writer = new OwnedWriter(base);
-  const disk = new HandleDisk(() => (top ??= open()), { scope: `tiltyard:opfs:${base.join("/")}:`, writer });
+  const disk = new HandleDisk(() => (top ??= open()), {
+    scope: `tiltyard:opfs:${base.join("/")}:`,
+    writer,
+    isPrivate: true,
+  });
   return Object.assign(disk, { close: () => writer.close() });
 }
 
@@ -67,9 +71,14 @@ class OwnedWriter implements FileWriter {
     this.#base = base;
   }
 
-  async write(...parameters: Parameters<FileWriter["write"]>): Promise<void> {
+  async write(...parameters: Parameters<FileWriter["write"]>): Promise<boolean> {
     const writer = await this.#start();
     return writer.write(...parameters);
+  }
+
+  async overwrite(names: readonly string[], bytes: Uint8Array): Promise<boolean> {
+    const writer = await this.#start();
+    return (await writer.overwrite?.(names, bytes)) ?? false;
   }
 
   async #start(): Promise<FileWriter> {

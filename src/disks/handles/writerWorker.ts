@@ -1,19 +1,21 @@
 /** The worker that writes files of the private file system in place. */
 
 import { clearTimeout, setTimeout } from "../../async/timers.js";
-import type { FileWriter } from "./directoryHandleDisk.js";
+import type { FileWriter, WriteHow } from "./directoryHandleDisk.js";
 
 /** A file to write, as the worker gets it. */
 interface Task {
   readonly id: number;
   readonly names: readonly string[];
   readonly chunks: readonly Uint8Array[];
-  readonly isAtomic: boolean;
+  /** Properties of the write; null: overwrites a file of the same length in place. */
+  readonly how: WriteHow | null;
 }
 
-/** Answer of the worker: the name and message of an error, or neither. */
+/** Answer of the worker: whether it wrote the file, or the name and message of an error. */
 interface Answer {
   readonly id: number;
+  readonly isWritten?: boolean;
   readonly name?: string;
   readonly message?: string;
 }
@@ -44,37 +46,65 @@ function runWriter(scope: {
     if (directories.size > 1000) directories.delete(directories.keys().next().value ?? "");
     return opening;
   };
-  const write = async ({ names, chunks, isAtomic }: Task): Promise<void> => {
+  const accessTo = (handle: FileSystemFileHandle): Promise<AccessHandle> =>
+    (handle as unknown as { createSyncAccessHandle(): Promise<AccessHandle> }).createSyncAccessHandle();
+  const writeAll = (access: AccessHandle, chunks: readonly Uint8Array[]): void => {
+    let offset = 0;
+    for (const chunk of chunks) {
+      for (let done = 0; done < chunk.length; ) {
+        const written = access.write(chunk.subarray(done), { at: offset });
+        if (written <= 0) throw new DOMException("no byte was written", "QuotaExceededError");
+        done += written;
+        offset += written;
+      }
+    }
+  };
+  const overwrite = async (
+    directory: FileSystemDirectoryHandle,
+    { names, chunks }: Task,
+  ): Promise<boolean> => {
+    const handle = await directory.getFileHandle(names[names.length - 1]).catch(() => null);
+    if (handle === null) return false;
+    // Another tab writes the file at this moment.
+    const access = await accessTo(handle).catch(() => null);
+    if (access === null) return false;
+    try {
+      const byteLength = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+      if (access.getSize() !== byteLength) return false;
+      writeAll(access, chunks);
+      return true;
+    } finally {
+      access.close();
+    }
+  };
+  const write = async (task: Task): Promise<boolean> => {
+    const { names, chunks, how } = task;
     const directory = await open(names.slice(0, -1));
     const name = names[names.length - 1];
-    const handle = await directory.getFileHandle(isAtomic ? `.tmp-${crypto.randomUUID()}` : name, {
-      create: true,
-    });
-    const access = await (
-      handle as unknown as { createSyncAccessHandle(): Promise<AccessHandle> }
-    ).createSyncAccessHandle();
+    if (how === null) return overwrite(directory, task);
+    if (how.isNew) {
+      const present = await directory.getFileHandle(name).catch((error: DOMException) => error.name);
+      if (typeof present !== "string" || present === "TypeMismatchError") return false;
+    }
+    const newName = how.isAtomic ? `.tmp-${crypto.randomUUID()}` : name;
+    const handle = await directory.getFileHandle(newName, { create: true });
+    const access = await accessTo(handle);
     try {
       access.truncate(0);
-      let offset = 0;
-      for (const chunk of chunks) {
-        for (let done = 0; done < chunk.length; ) {
-          const written = access.write(chunk.subarray(done), { at: offset });
-          if (written <= 0) throw new DOMException("no byte was written", "QuotaExceededError");
-          done += written;
-          offset += written;
-        }
-      }
-      access.flush();
+      writeAll(access, chunks);
+      if (how.isSynced) access.flush();
     } catch (error) {
       access.close();
       // The failed write tells more.
-      await directory.removeEntry(handle.name).catch(() => undefined);
+      await directory.removeEntry(newName).catch(() => undefined);
       throw error;
     }
     access.close();
-    if (isAtomic) await (handle as unknown as { move(name: string): Promise<void> }).move(name);
+    if (how.isAtomic) await (handle as unknown as { move(name: string): Promise<void> }).move(name);
+    return true;
   };
   interface AccessHandle {
+    getSize(): number;
     truncate(size: number): void;
     write(bytes: Uint8Array, options: Readonly<Record<"at", number>>): number;
     flush(): void;
@@ -90,7 +120,7 @@ function runWriter(scope: {
         return attempt();
       })
       .then(
-        () => scope.postMessage({ id: data.id }),
+        (isWritten) => scope.postMessage({ id: data.id, isWritten }),
         (error: DOMException) => scope.postMessage({ id: data.id, name: error.name, message: error.message }),
       );
   };
@@ -113,18 +143,21 @@ export async function startWriter(base: readonly string[]): Promise<FileWriter &
   });
   const url = URL.createObjectURL(script);
   const worker = new Worker(url);
-  const waiting = new Map<number, { resolve: () => void; reject: (error: unknown) => void }>();
+  const waiting = new Map<
+    number,
+    { resolve: (isWritten: boolean) => void; reject: (error: unknown) => void }
+  >();
   let lastId = 0;
   const failAll = (error: unknown) => {
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   };
-  const answerTo = (id: number): Promise<void> =>
+  const answerTo = (id: number): Promise<boolean> =>
     new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
-  worker.onmessage = ({ data: { id, name, message } }: MessageEvent<Answer>) => {
+  worker.onmessage = ({ data: { id, isWritten, name, message } }: MessageEvent<Answer>) => {
     const call = waiting.get(id);
     waiting.delete(id);
-    if (name === undefined) call?.resolve();
+    if (name === undefined) call?.resolve(isWritten === true);
     else call?.reject(new DOMException(message, name));
   };
   worker.onerror = (event) => failAll(new Error(`the worker that writes failed: ${event.message}`));
@@ -138,13 +171,15 @@ export async function startWriter(base: readonly string[]): Promise<FileWriter &
     clearTimeout(timer);
     URL.revokeObjectURL(url);
   }
+  const ask = (names: readonly string[], chunks: readonly Uint8Array[], how: WriteHow | null) => {
+    const id = ++lastId;
+    const answer = answerTo(id);
+    worker.postMessage({ id, names: [...base, ...names], chunks, how } satisfies Task);
+    return answer;
+  };
   return {
-    async write(_top, names, chunks, isAtomic) {
-      const task: Task = { id: ++lastId, names: [...base, ...names], chunks, isAtomic };
-      const answer = answerTo(task.id);
-      worker.postMessage(task);
-      return answer;
-    },
+    write: (_top, names, chunks, how) => ask(names, chunks, how),
+    overwrite: (names, bytes) => ask(names, [bytes], null),
     end() {
       worker.terminate();
       failAll(new Error("the disk was closed"));

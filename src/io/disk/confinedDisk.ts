@@ -22,6 +22,7 @@ export class ConfinedDisk implements Disk {
   readonly #confinement: Confinement;
   readonly scratch?: ScratchDirectory;
   readonly isReadOnly?: true;
+  readonly isPrivate?: true;
   readonly hasDirectories?: false;
   readonly hasRename?: false;
   readonly hasLinks?: false;
@@ -37,6 +38,7 @@ export class ConfinedDisk implements Disk {
     this.#inner = inner;
     this.#confinement = confinement;
     if (inner.scratch !== undefined) this.scratch = inner.scratch;
+    if (inner.isPrivate !== undefined) this.isPrivate = inner.isPrivate;
     if (inner.isReadOnly !== undefined) this.isReadOnly = inner.isReadOnly;
     if (inner.hasDirectories !== undefined) this.hasDirectories = inner.hasDirectories;
     if (inner.hasRename !== undefined) this.hasRename = inner.hasRename;

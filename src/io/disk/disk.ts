@@ -232,6 +232,11 @@ interface OptionalVerbs {
    * system where they lead. Default: it may have some, on the local file system.
    */
   readonly hasLinks?: false;
+  /**
+   * True if no other engine writes to the disk. Then versions count up without gaps, so a version without a
+   * successor is the latest one, and the engine lists versions less often.
+   */
+  readonly isPrivate?: true;
   /** True if the disk cannot write. Then the engine makes no call that writes. */
   readonly isReadOnly?: true;
 }

@@ -14,6 +14,7 @@ export function meteredDisk(disk: Disk): Disk {
     ...(disk.hasLinks !== undefined && { hasLinks: disk.hasLinks }),
     ...(disk.locks !== undefined && { locks: disk.locks }),
     ...(disk.scratch !== undefined && { scratch: disk.scratch }),
+    ...(disk.isPrivate !== undefined && { isPrivate: disk.isPrivate }),
     ...(disk.isReadOnly !== undefined && { isReadOnly: disk.isReadOnly }),
     ...(disk.hasDirectories !== undefined && { hasDirectories: disk.hasDirectories }),
     ...(disk.hasRename !== undefined && { hasRename: disk.hasRename }),

@@ -16,6 +16,7 @@
 
 import { ageClockMs } from "../../async/timers.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
+import { isTimeless } from "../../io/disk/timeless.js";
 import { isUnchanged, showsNextChange } from "../../io/disk/unchangedDirectories.js";
 import { LruCache } from "../../io/memory/cache.js";
 import type { DirectoryIdentity } from "./directoryIdentity.js";
@@ -142,7 +143,7 @@ export class LatestVersions {
     if (
       remembered !== undefined &&
       remembered.entry.version >= least &&
-      (isSame || isHint(remembered, directoryStat))
+      (isSame || isHint(remembered, directoryStat) || countsUp(this.#disk, directoryStat))
     ) {
       const { entry, nextPath } = remembered;
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
@@ -179,7 +180,9 @@ export class LatestVersions {
       if (!hasNext) return { ...remembered.entry, directory: directoryStat };
     } else if (
       remembered !== undefined &&
-      ((isSame && !showsNextChangeNow) || isHint(remembered, directoryStat))
+      ((isSame && !showsNextChangeNow) ||
+        isHint(remembered, directoryStat) ||
+        countsUp(this.#disk, directoryStat))
     ) {
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
       const proven = await this.#proveRemembered(tableRoot, remembered, gap);
@@ -225,6 +228,10 @@ export class LatestVersions {
   }
 }
 
+/** Returns true if a remembered version without a successor is the latest one, whatever other tabs wrote. */
+const countsUp = (disk: Disk, directoryStat: FileStat): boolean =>
+  disk.isPrivate === true && isTimeless(directoryStat);
+
 /** Returns true if the directory's times show no change since a version was found. */
 const isUntouched = ({ directoryStat }: RememberedLatest, now: FileStat): boolean =>
   directoryStat !== null && isUnchanged(directoryStat, now);
@@ -238,6 +245,12 @@ async function findByHint(
   table: VersionsAt,
   directoryStat: FileStat,
 ): Promise<Omit<LatestVersion, "directory"> | null> {
+  if (isTimeless(directoryStat)) {
+    // Nothing shows if another engine has skipped a number since the hint.
+    if (table.disk.isPrivate !== true) return null;
+    const [hint, gap] = await Promise.all([readHint(table), readGapFile(table)]);
+    return typeof hint === "number" ? proveLatest(table, hint, gap) : null;
+  }
   const hintStat = await table.disk.stat(hintPath(table.root));
   if (hintStat === null || hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
   const [hint, gap] = await Promise.all([readHint(table), readGapFile(table)]);

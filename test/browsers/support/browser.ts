@@ -4,11 +4,13 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import { bundleForBrowsers } from "./bundle.js";
+import { type Bundle, bundleForBrowsers } from "./bundle.js";
 
 export interface TestBrowser {
   /** Address of the files of the bundle. */
   readonly url: string;
+  /** Returns the code of a file of the bundle. */
+  codeOf(name: string): string | undefined;
   /** Opens a page with the package's names as globals: `tiltyard`, `disks` and `arrow`. */
   open(context?: BrowserContext): Promise<Page>;
   newContext(): Promise<BrowserContext>;
@@ -26,11 +28,14 @@ export function sharedBrowser(): TestBrowser {
   let browser: Browser;
   let server: Server;
   let url = "";
+  let bundle: Bundle = new Map();
   beforeAll(async () => {
-    const bundle = await bundleForBrowsers();
+    bundle = await bundleForBrowsers();
     server = createServer((request, response) => {
       const file = bundle.get((request.url ?? "/").slice(1));
       if (request.url === "/") return response.setHeader("content-type", "text/html").end(PAGE);
+      if (request.url === "/empty")
+        return response.setHeader("content-type", "text/html").end("<!doctype html>");
       if (file === undefined) return response.writeHead(404).end();
       response.setHeader("content-type", "text/javascript").end(file.code);
     });
@@ -50,6 +55,7 @@ export function sharedBrowser(): TestBrowser {
     get url() {
       return url;
     },
+    codeOf: (name) => bundle.get(name)?.code,
     newContext: () => browser.newContext(),
     async open(context) {
       const page = await (context ?? (await browser.newContext())).newPage();

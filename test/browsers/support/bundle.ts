@@ -19,6 +19,7 @@ export async function bundleForBrowsers(): Promise<Bundle> {
     input: {
       index: join(SOURCE, "index.ts"),
       disks: join(SOURCE, "disks.ts"),
+      opfs: join(SOURCE, "disks/handles/opfsDisk.ts"),
       conformance: join(SOURCE, "disks/conformance.ts"),
       arrow: require.resolve("apache-arrow").replace("Arrow.node.js", "Arrow.dom.mjs"),
     },
