@@ -30,7 +30,7 @@ const MAX_KNOWN_FILES = 65_536;
 /** Maximum bytes of heads in memory. */
 const MAX_HEADS_BYTES = 32 * 1024 * 1024;
 /** Maximum size of a file of heads that is read. */
-const MAX_HEADS_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_HEADS_FILE_BYTES = 4 * 1024 * 1024;
 
 /** A file, and when the host was asked for it. */
 interface RememberedFile {

@@ -6,6 +6,7 @@
 import { Limit } from "../../async/parallel.js";
 import { sleep } from "../../async/sleep.js";
 import { clearTimeout, setTimeout } from "../../async/timers.js";
+import { enlarged } from "../../bytes/growing.js";
 import {
   ConcurrentModificationError,
   CorruptFileError,
@@ -28,6 +29,8 @@ const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 10_000;
 /** A response that brings no byte for this long is asked for again. */
 const STALLED_MS = 30_000;
+/** Memory for a body of unknown length, which grows. */
+const FIRST_BODY_BYTES = 64 * 1024;
 /** Maximum size of a file that is read whole because its host ignores ranges. */
 const MAX_WHOLE_BYTES = 16 * 1024 * 1024;
 
@@ -236,28 +239,23 @@ async function readBody(
   }
   if (response.body === null) return new Uint8Array(0);
   const reader = response.body.getReader();
-  const chunks: Uint8Array[] = [];
+  let memory = new Uint8Array(encoding === "identity" && stated <= maxBytes ? stated : FIRST_BODY_BYTES);
   let byteLength = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
     onBytes();
-    byteLength += value.length;
-    if (byteLength > maxBytes) {
+    if (byteLength + value.length > maxBytes) {
       await reader.cancel();
       throw tooLong();
     }
-    chunks.push(value);
+    if (byteLength + value.length > memory.length) memory = enlarged(memory, byteLength + value.length);
+    memory.set(value, byteLength);
+    byteLength += value.length;
   }
   if (encoding === "identity" && byteLength < stated)
     throw new PassingFailure(`the host broke off after ${byteLength} of ${stated} bytes`, null);
-  const bytes = new Uint8Array(byteLength);
-  let end = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, end);
-    end += chunk.length;
-  }
-  return bytes;
+  return byteLength === memory.length ? memory : memory.slice(0, byteLength);
 }
 
 /** Ends a response whose body is not read. Its connection may be lost; nothing else can fail. */

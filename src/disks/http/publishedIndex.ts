@@ -3,23 +3,28 @@
  * cannot list directories. The index says which tables there are, and names the files whose names a reader
  * cannot know: manifests, tags, branches. Sizes and ETags of these files save requests.
  *
- *     { "format": "tiltyard-index", "version": 1,
- *       "tables": [{
- *         "location": "trees.lance",                        directory below the namespace's
- *         "files": [{ "path": "_versions/…", "size": 812, "etag": "…" }],
- *         "indices": ["<uuid>"],                            names of the directories below _indices
- *         "heads": { "path": "_tiltyard/heads-….bin", "size": 12345, "etag": "…" } }] }
+ *     {"format":"tiltyard-index","version":1,"tables":[
+ *     {"location":"trees.lance",                          directory below the namespace's
+ *      "files":[{"path":"_versions/…","size":812,"etag":"…"}],
+ *      "indices":["<uuid>"],                              names of the directories below _indices
+ *      "heads":{"path":"_tiltyard/heads-….bin","size":12345,"etag":"…"}},
+ *     …
+ *     ]}
+ *
+ * Each table has a line, so that a large index is parsed piece by piece. A table with many files has several
+ * lines, each with some of them.
  *
  * `heads` names a file with what a reader of the latest version reads first (publishedHeads.ts).
  */
 
+import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { DirectoryEntry } from "../../io/disk/disk.js";
 import { tablePathOf } from "./hostPaths.js";
 
 export const INDEX_NAME = "tiltyard-index.json";
-export const INDEX_FORMAT = "tiltyard-index";
-export const INDEX_VERSION = 1;
+const INDEX_FORMAT = "tiltyard-index";
+const INDEX_VERSION = 1;
 /** Maximum size of an index that is read. */
 export const MAX_INDEX_BYTES = 64 * 1024 * 1024;
 
@@ -51,20 +56,25 @@ const UNLISTED: ReadonlySet<string> = new Set([
 
 /** An index, by path. */
 export class PublishedIndex {
-  readonly tables: ReadonlyMap<string, PublishedTable>;
+  readonly tables = new Map<string, PublishedTable>();
   readonly #files = new Map<string, PublishedFile>();
   readonly #directories = new Map<string, Map<string, DirectoryEntry["kind"]>>([["", new Map()]]);
 
-  constructor(tables: readonly PublishedTable[]) {
-    this.tables = new Map(tables.map((table) => [table.location, table]));
-    for (const { location, files, indices } of tables) {
-      this.#add(location, "directory");
-      for (const part of UNLISTED) this.#add(`${location}/${part}`, "directory");
-      for (const name of indices) this.#add(`${location}/_indices/${name}`, "directory");
-      for (const file of files) {
-        this.#add(`${location}/${file.path}`, "file");
-        this.#files.set(`${location}/${file.path}`, file);
-      }
+  /** Adds a table, or further files of it. */
+  add({ location, files, indices, heads }: PublishedTable): void {
+    const before = this.tables.get(location);
+    this.tables.set(location, {
+      location,
+      files: [],
+      indices: [...(before?.indices ?? []), ...indices],
+      heads: heads ?? before?.heads ?? null,
+    });
+    this.#add(location, "directory");
+    for (const part of UNLISTED) this.#add(`${location}/${part}`, "directory");
+    for (const name of indices) this.#add(`${location}/_indices/${name}`, "directory");
+    for (const file of files) {
+      this.#add(`${location}/${file.path}`, "file");
+      this.#files.set(`${location}/${file.path}`, file);
     }
   }
 
@@ -108,24 +118,72 @@ export class PublishedIndex {
   }
 }
 
+/** Returns the text of an index, a table per line. */
+export function formatIndex(tables: readonly PublishedTable[]): string {
+  const lines = tables.flatMap(({ location, files, indices, heads }) => {
+    const pieces = [JSON.stringify({ location, files: files.slice(0, LINE_FILES), indices, heads })];
+    for (let start = LINE_FILES; start < files.length; start += LINE_FILES) {
+      const some = files.slice(start, start + LINE_FILES);
+      pieces.push(JSON.stringify({ location, files: some, indices: [], heads: null }));
+    }
+    return pieces;
+  });
+  const header = JSON.stringify({ format: INDEX_FORMAT, version: INDEX_VERSION, tables: [] });
+  return `${header.slice(0, -2)}\n${lines.join(",\n")}\n]}\n`;
+}
+
 /**
  * Parses an index; null if the bytes are something else, such as the page of a host in place of a missing
  * file.
  * @throws UnsupportedError for an index of a later version; CorruptFileError
  */
-export function parseIndex(bytes: Uint8Array): PublishedIndex | null {
-  let value: unknown;
+export async function parseIndex(bytes: Uint8Array): Promise<PublishedIndex | null> {
+  const decoder = new TextDecoder();
+  const headerEnd = bytes.indexOf(LINE_FEED);
+  const header = headerEnd < 0 ? "" : decoder.decode(bytes.subarray(0, Math.min(headerEnd, LINE_BYTES)));
+  const index = new PublishedIndex();
+  if (!header.endsWith("[")) {
+    // Another program has formatted it anew, or it is no index.
+    const whole = bytes.length <= LINE_BYTES ? jsonOf(decoder.decode(bytes)) : undefined;
+    if (!isIndex(whole)) return null;
+    for (const table of listOf(whole.tables, "tables")) index.add(tableOf(table));
+    return index;
+  }
+  if (!isIndex(jsonOf(`${header}]}`))) return null;
+  for (let start = headerEnd + 1; ; ) {
+    const found = bytes.indexOf(LINE_FEED, start);
+    const end = found < 0 ? bytes.length : found;
+    if (end - start > LINE_BYTES) throw invalid("a line");
+    const line = decoder.decode(bytes.subarray(start, end)).trim();
+    if (line === "]}") return index;
+    if (found < 0) throw invalid("the end");
+    if (line !== "") index.add(tableOf(jsonOf(line.endsWith(",") ? line.slice(0, -1) : line)));
+    start = end + 1;
+    await yieldToEventLoop();
+  }
+}
+
+/** Maximum number of files in a line. */
+const LINE_FILES = 2000;
+/** Maximum bytes of a line. */
+const LINE_BYTES = 1024 * 1024;
+const LINE_FEED = 0x0a;
+
+/** Returns undefined for text that is not JSON. */
+function jsonOf(text: string): unknown {
   try {
-    value = JSON.parse(new TextDecoder().decode(bytes));
+    return JSON.parse(text);
   } catch {
     // Many hosts answer any path with a page.
-    return null;
+    return undefined;
   }
-  if (!isRecord(value) || value.format !== INDEX_FORMAT) return null;
-  if (value.version !== INDEX_VERSION) {
-    throw new UnsupportedError(`${INDEX_NAME} has version ${String(value.version).slice(0, 20)}, not 1`);
-  }
-  return new PublishedIndex(listOf(value.tables, "tables").map(tableOf));
+}
+
+/** @throws UnsupportedError for an index of a later version */
+function isIndex(value: unknown): value is { readonly tables: unknown } {
+  if (!isRecord(value) || value.format !== INDEX_FORMAT) return false;
+  if (value.version === INDEX_VERSION) return true;
+  throw new UnsupportedError(`${INDEX_NAME} has version ${String(value.version).slice(0, 20)}, not 1`);
 }
 
 function tableOf(value: unknown): PublishedTable {

@@ -7,9 +7,8 @@ import { join } from "../../platform/native.js";
 import { sideDirectory } from "../../table/versions/paths.js";
 import { encodeHeads, hashOf } from "../http/publishedHeads.js";
 import {
-  INDEX_FORMAT,
+  formatIndex,
   INDEX_NAME,
-  INDEX_VERSION,
   MAX_INDEX_BYTES,
   type PublishedFile,
   type PublishedTable,
@@ -44,8 +43,7 @@ export async function writeIndex(disk: Disk, root: string): Promise<PublishedSum
   }
   const path = join(root, INDEX_NAME);
   const before = await publishedBefore(disk, path);
-  const index = { format: INDEX_FORMAT, version: INDEX_VERSION, tables };
-  const bytes = new TextEncoder().encode(JSON.stringify(index));
+  const bytes = new TextEncoder().encode(formatIndex(tables));
   await replaceFile(disk, path, bytes, { sync: true });
   await removeHeads(disk, root, tables, before);
   return { path, tables: tables.length, byteLength: bytes.length };
@@ -70,7 +68,7 @@ async function publishHeads(
 /** Returns the paths of the heads that the last index names. Its readers may still ask for them. */
 async function publishedBefore(disk: Disk, path: string): Promise<ReadonlySet<string>> {
   const bytes = await disk.readFile(path, MAX_INDEX_BYTES);
-  const index = bytes && parseIndex(bytes);
+  const index = bytes && (await parseIndex(bytes));
   const heads = new Set<string>();
   for (const table of index?.tables.values() ?? []) {
     if (table.heads !== null) heads.add(`${table.location}/${table.heads.path}`);
