@@ -30,6 +30,8 @@ export interface FileHost extends AsyncDisposable {
   /** Sum of the bodies' bytes. */
   readonly byteLength: number;
   misbehave: Misbehaviour | null;
+  /** Headers of each answer, such as those that let pages of other origins read. */
+  headers: Readonly<Record<string, string>>;
   reset(): void;
 }
 
@@ -43,6 +45,12 @@ export async function startFileHost(directory: string, latencyMs = 0): Promise<F
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (latencyMs > 0) await new Promise((resolve) => setTimeout(resolve, latencyMs));
     const path = decodeURIComponent(new URL(request.url ?? "/", "http://host").pathname).slice(1);
+    for (const [name, value] of Object.entries(host.headers)) response.setHeader(name, value);
+    if (request.method === "OPTIONS") {
+      note(request, path, 204, 0);
+      response.writeHead(204).end();
+      return;
+    }
     if (host.misbehave !== null && (await host.misbehave(request, response, path))) {
       note(request, path, response.statusCode, 0);
       return;
@@ -91,6 +99,7 @@ export async function startFileHost(directory: string, latencyMs = 0): Promise<F
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     requests,
     misbehave: null,
+    headers: {},
     get byteLength() {
       return requests.reduce((sum, { byteLength }) => sum + byteLength, 0);
     },
