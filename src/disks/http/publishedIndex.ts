@@ -151,12 +151,12 @@ export async function parseIndex(bytes: Uint8Array): Promise<PublishedIndex | nu
   }
   if (!isIndex(jsonOf(`${header}]}`))) return null;
   for (let start = headerEnd + 1; ; ) {
-    const found = bytes.indexOf(LINE_FEED, start);
-    const end = found < 0 ? bytes.length : found;
+    const lineEnd = bytes.indexOf(LINE_FEED, start);
+    const end = lineEnd < 0 ? bytes.length : lineEnd;
     if (end - start > LINE_BYTES) throw invalid("a line");
     const line = decoder.decode(bytes.subarray(start, end)).trim();
     if (line === "]}") return index;
-    if (found < 0) throw invalid("the end");
+    if (lineEnd < 0) throw invalid("the end");
     if (line !== "") index.add(tableOf(jsonOf(line.endsWith(",") ? line.slice(0, -1) : line)));
     start = end + 1;
     await yieldToEventLoop();
