@@ -35,6 +35,10 @@ export interface FileHost extends AsyncDisposable {
   reset(): void;
 }
 
+const TYPES: Readonly<Record<string, string>> = { html: "text/html", js: "text/javascript" };
+
+const typeOf = (path: string): string => TYPES[path.split(".").at(-1) ?? ""] ?? "application/octet-stream";
+
 /** Serves a directory. @param latencyMs wait before each answer */
 export async function startFileHost(directory: string, latencyMs = 0): Promise<FileHost> {
   const requests: SeenRequest[] = [];
@@ -63,7 +67,7 @@ export async function startFileHost(directory: string, latencyMs = 0): Promise<F
       return;
     }
     const etag = `"${found.size.toString(16)}-${found.mtimeMs.toString(16)}"`;
-    const headers = { etag, "accept-ranges": "bytes", "content-type": "application/octet-stream" };
+    const headers = { etag, "accept-ranges": "bytes", "content-type": typeOf(path) };
     const [, first, last] = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? "") ?? [];
     if (first === undefined || request.method === "HEAD") {
       const bytes = request.method === "HEAD" ? Buffer.alloc(0) : await readFile(file);
