@@ -225,7 +225,7 @@ export class S3Server implements AsyncDisposable {
     const entries = page.map((name) =>
       name.endsWith("/") && delimiter !== ""
         ? `<CommonPrefixes><Prefix>${encode(name)}</Prefix></CommonPrefixes>`
-        : `<Contents><Key>${encode(name)}</Key><Size>1</Size></Contents>`,
+        : this.#listed(name, encode(name)),
     );
     const isCut = page.length < rest.length;
     const next = isCut
@@ -235,6 +235,11 @@ export class S3Server implements AsyncDisposable {
       "ListBucketResult",
       `<EncodingType>url</EncodingType><IsTruncated>${isCut}</IsTruncated>${next}${entries.join("")}`,
     );
+  }
+
+  #listed(key: string, encodedKey: string): string {
+    const { bytes, etag } = this.objects.get(key) as StoredObject;
+    return `<Contents><Key>${encodedKey}</Key><Size>${bytes.length}</Size><ETag>${escapeXml(etag)}</ETag></Contents>`;
   }
 
   #startUpload({ key, headers }: SeenRequest): Answer {

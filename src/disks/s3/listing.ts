@@ -4,10 +4,21 @@ import { InternalError } from "../../errors.js";
 import type { S3Client } from "./client.js";
 import { childrenOf, parseAnswer, textOf } from "./xml.js";
 
+/** An object in a list. */
+export interface ListedObject {
+  /** Key without the prefix that was asked for. */
+  readonly name: string;
+  /** NaN if the server does not say it. */
+  readonly size: number;
+  /** Empty if the server does not say it. */
+  readonly etag: string;
+  /** Nanoseconds since the epoch of the last change; 0 if unknown. */
+  readonly modifiedNs: bigint;
+}
+
 /** A page of a list. Names are keys without the prefix that was asked for. */
 export interface ListPage {
-  /** Names of objects. */
-  readonly objects: readonly string[];
+  readonly objects: readonly ListedObject[];
   /** Names before the next slash, if the list groups keys by it. */
   readonly groups: readonly string[];
 }
@@ -56,7 +67,15 @@ export async function* listKeys(
       if (decoded?.startsWith(prefix)) return decoded.slice(prefix.length);
       throw new InternalError(`the S3 server listed a key that does not begin with ${prefix}`);
     };
-    const objects = childrenOf(root, "Contents").map((each) => nameOf(textOf(each, "Key")));
+    const objects = childrenOf(root, "Contents").map((each) => {
+      const modifiedMs = Date.parse(textOf(each, "LastModified") ?? "");
+      return {
+        name: nameOf(textOf(each, "Key")),
+        size: Number(textOf(each, "Size") ?? Number.NaN),
+        etag: textOf(each, "ETag") ?? "",
+        modifiedNs: Number.isNaN(modifiedMs) ? 0n : BigInt(modifiedMs) * 1_000_000n,
+      };
+    });
     const groups = childrenOf(root, "CommonPrefixes").map((each) => nameOf(textOf(each, "Prefix")));
     yield { objects, groups };
     if (textOf(root, "IsTruncated") !== "true") return;

@@ -120,7 +120,7 @@ class BucketDisk implements S3Disk {
     const entries: DirectoryEntry[] = [];
     const pages = listKeys(this.#client, this.#directoryKeyOf(path), { isGrouped: true });
     for await (const { objects, groups } of pages) {
-      for (const name of objects) if (isKeyName(name)) entries.push({ name, kind: "file" });
+      for (const { name } of objects) if (isKeyName(name)) entries.push({ name, kind: "file" });
       for (const group of groups) {
         const name = group.slice(0, -1);
         if (isKeyName(name)) entries.push({ name, kind: "directory" });
@@ -130,13 +130,31 @@ class BucketDisk implements S3Disk {
   }
 
   async stat(path: string): Promise<StoredStat | null> {
-    const state = isRoot(path) ? null : await headObject(this.#client, this.#keyOf(path), path);
-    if (state !== null) {
-      const { size, modifiedNs } = state;
-      return { kind: "file", size, modifiedNs, identity: identityOf(state) };
+    if (isRoot(path)) return this.#statDirectory(path);
+    const key = this.#keyOf(path);
+    // The first key from this one on mostly tells what the path is. For a file, asking for it costs less.
+    const first = isLikelyFile(path) ? "unclear" : await this.#firstFrom(key);
+    if (first !== "unclear") return first;
+    const state = await headObject(this.#client, key, path);
+    return state === null ? this.#statDirectory(path) : statOf(state);
+  }
+
+  /** Returns what the first key that begins with this one tells of it. */
+  async #firstFrom(key: string): Promise<StoredStat | null | "unclear"> {
+    for await (const { objects } of listKeys(this.#client, key, { isGrouped: false, pageSize: 1 })) {
+      const [object] = objects;
+      if (object === undefined) continue;
+      if (object.name.startsWith("/")) return { kind: "directory", size: 0 };
+      // Keys such as `a-b` come before `a/b`.
+      const isComplete = object.name === "" && Number.isSafeInteger(object.size) && object.etag !== "";
+      return isComplete ? statOf(object) : "unclear";
     }
-    const options = { isGrouped: false, pageSize: 1 };
-    for await (const { objects } of listKeys(this.#client, this.#directoryKeyOf(path), options)) {
+    return null;
+  }
+
+  async #statDirectory(path: string): Promise<StoredStat | null> {
+    const prefix = this.#directoryKeyOf(path);
+    for await (const { objects } of listKeys(this.#client, prefix, { isGrouped: false, pageSize: 1 })) {
       if (objects.length > 0) return { kind: "directory", size: 0 };
     }
     return null;
@@ -200,7 +218,7 @@ class BucketDisk implements S3Disk {
     this.#lasting.clear();
     for await (const { objects } of listKeys(this.#client, prefix, { isGrouped: false })) {
       await runParallel(objects.length, REMOVED_AT_ONCE, async (index) => {
-        await this.#client.send({ method: "DELETE", key: prefix + objects[index], accepts: [404] });
+        await this.#client.send({ method: "DELETE", key: prefix + objects[index].name, accepts: [404] });
       });
     }
     if (!isRoot(path)) await this.remove(path);
@@ -274,6 +292,21 @@ const namesOf = (path: string): string[] =>
     .replace(/^[a-z]:/i, "")
     .split(SEPARATORS)
     .filter((name) => name !== "");
+
+/** True if a path names a manifest or a file of a unique name, which callers look at when it exists. */
+const isLikelyFile = (path: string): boolean => path.endsWith(".manifest") || isImmutable(hostPathOf(path));
+
+/** Returns the stat of a file. */
+const statOf = ({
+  size,
+  etag,
+  modifiedNs,
+}: Pick<ObjectState, "size" | "etag" | "modifiedNs">): StoredStat => ({
+  kind: "file",
+  size,
+  modifiedNs,
+  identity: identityOf({ etag, size, modifiedNs }),
+});
 
 const isRoot = (path: string): boolean => namesOf(path).length === 0;
 
