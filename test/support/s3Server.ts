@@ -43,6 +43,8 @@ export interface S3ServerOptions {
   readonly pageSize?: number;
   /** Drops metadata of objects, as some gateways do. */
   readonly forgetsMetadata?: boolean;
+  /** Stores objects whatever the conditions say, as old servers do. */
+  readonly ignoresConditions?: boolean;
 }
 
 const hex = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
@@ -69,8 +71,9 @@ export class S3Server implements AsyncDisposable {
     region = "eu-central-1",
     pageSize = 1000,
     forgetsMetadata = false,
+    ignoresConditions = false,
   }: S3ServerOptions) {
-    this.#options = { region, pageSize, forgetsMetadata };
+    this.#options = { region, pageSize, forgetsMetadata, ignoresConditions };
   }
 
   static async start(options: S3ServerOptions = {}): Promise<S3Server> {
@@ -165,6 +168,7 @@ export class S3Server implements AsyncDisposable {
   }
 
   #condition({ key, headers }: SeenRequest): Answer | null {
+    if (this.#options.ignoresConditions) return null;
     const object = this.objects.get(key);
     if (headers["if-none-match"] === "*" && object !== undefined) return failure(412, "PreconditionFailed");
     const wanted = headers["if-match"];

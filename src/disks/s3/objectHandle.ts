@@ -4,6 +4,7 @@
  */
 
 import { runParallel } from "../../async/parallel.js";
+import { UnsupportedError } from "../../errors.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
 import { type BlockCache, HttpFile, keyOf } from "../http/httpFile.js";
 import type { S3Client } from "./client.js";
@@ -119,4 +120,17 @@ export const identityOf = ({
   size,
   modifiedNs,
 }: Pick<ObjectState, "etag" | "size" | "modifiedNs">): string =>
-  etag === "" ? `${size}:${modifiedNs}` : `${size}:${etag}`;
+  etag === "" ? `${size}${WITHOUT_ETAG}${modifiedNs}` : `${size}:${etag}`;
+
+/** Separates size and time in the identity of an object without an ETag. */
+const WITHOUT_ETAG = "@";
+
+/**
+ * Returns the ETag in an identity.
+ * @throws UnsupportedError if the server sends none
+ */
+export function etagOfIdentity(identity: string): string {
+  const separator = identity.indexOf(":");
+  if (separator >= 0) return identity.slice(separator + 1);
+  throw new UnsupportedError("the S3 server sends no ETags, which replacing objects safely needs");
+}

@@ -20,10 +20,11 @@ import { hostPathOf, isImmutable } from "../http/hostPaths.js";
 import { BlockCache, keyOf } from "../http/httpFile.js";
 import { S3Client } from "./client.js";
 import { putObject } from "./conditionalPut.js";
+import { ConditionProof } from "./conditionProof.js";
 import { CredentialSource } from "./credentials.js";
 import { listKeys } from "./listing.js";
 import { ObjectUpload } from "./multipart.js";
-import { identityOf, keepTail, knownFileOf, ObjectHandle } from "./objectHandle.js";
+import { etagOfIdentity, identityOf, keepTail, knownFileOf, ObjectHandle } from "./objectHandle.js";
 import { headObject, type ObjectState, readObject, readTail } from "./objectReads.js";
 import { isKeyName, type S3DiskOptions, type S3Settings, s3SettingsOf } from "./options.js";
 
@@ -68,6 +69,7 @@ class BucketDisk implements S3Disk {
   readonly #client: S3Client;
   readonly #settings: S3Settings;
   readonly #credentials: CredentialSource;
+  readonly #conditions: ConditionProof;
   readonly #blocks = new BlockCache();
   /** States of objects that never change, by key. */
   readonly #lasting = new LruCache<ObjectState>(MAX_KNOWN_BYTES);
@@ -76,6 +78,7 @@ class BucketDisk implements S3Disk {
     this.#settings = settings;
     this.#credentials = new CredentialSource(settings.credentials);
     this.#client = new S3Client(settings, this.#credentials);
+    this.#conditions = new ConditionProof(this.#client, this.#directoryKeyOf("/"));
   }
 
   async open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
@@ -184,14 +187,10 @@ class BucketDisk implements S3Disk {
   }
 
   async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
-    const upload = new ObjectUpload(this.#client, this.#fileKeyOf(path), { ifNoneMatch: "*" });
-    try {
-      for (const chunk of chunks) await upload.write(chunk);
-    } catch (error) {
-      await upload.discard();
-      throw error;
-    }
-    return (await upload.finish()) !== null;
+    const key = this.#fileKeyOf(path);
+    await this.#conditions.confirm();
+    // One request: some servers check the condition of a put, but not that of an upload in parts.
+    return (await putObject(this.#client, key, privateCopy(chunks), { ifNoneMatch: "*" })) !== null;
   }
 
   async replaceIf(
@@ -200,9 +199,8 @@ class BucketDisk implements S3Disk {
     identity: string | null,
   ): Promise<string | null> {
     const body = privateCopy(chunks);
-    const etag = identity === null ? null : etagOfIdentity(identity);
-    if (etag === undefined) return null;
-    const condition = etag === null ? undefined : { ifMatch: etag };
+    const condition = identity === null ? undefined : { ifMatch: etagOfIdentity(identity) };
+    if (condition !== undefined) await this.#conditions.confirm();
     const outcome = await putObject(this.#client, this.#fileKeyOf(path), body, condition);
     return outcome && identityOf({ etag: outcome.etag, size: body.length, modifiedNs: 0n });
   }
@@ -309,12 +307,6 @@ const statOf = ({
 });
 
 const isRoot = (path: string): boolean => namesOf(path).length === 0;
-
-/** Returns the ETag in an identity; undefined if the server sent none. */
-function etagOfIdentity(identity: string): string | undefined {
-  const etag = identity.slice(identity.indexOf(":") + 1);
-  return etag.includes('"') ? etag : undefined;
-}
 
 /** Copies chunks, which may lie in shared memory, into one array. */
 function privateCopy(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -149,6 +149,19 @@ describe("a server that answers wrongly", () => {
   });
 });
 
+describe("a server that ignores conditions", () => {
+  it("is refused by name before anything is written, and stays readable", async () => {
+    const { server, open } = await startBucket({ ignoresConditions: true });
+    server.objects.set("a", { bytes: Buffer.from("1"), etag: '"1"', metadata: {} });
+    const disk = open();
+    const refusal = { type: "Unsupported", message: expect.stringMatching(/ignores If-None-Match/) };
+    await expect(disk.putIfAbsent!("/b", [bytesOf("x")])).rejects.toMatchObject(refusal);
+    await expect(disk.replaceIf!("/a", [bytesOf("x")], '1:"1"')).rejects.toMatchObject(refusal);
+    expect([...server.objects.keys()]).toEqual(["a"]);
+    expect(await disk.readFile!("/a")).toEqual(bytesOf("1"));
+  });
+});
+
 describe("an object that changes under its reader", () => {
   it("is reported as replaced, or as removed", async () => {
     const { open } = await startBucket();
