@@ -21,3 +21,5 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   ...{ stdin, stdout, stderr, env },
   signal: controller.signal,
 });
+// An input that nobody reads to its end would keep the process alive.
+stdin.destroy();

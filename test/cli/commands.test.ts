@@ -1,11 +1,17 @@
 /** Commands that list, show, query, import and export, with their output and exit codes. */
 
+import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/commands/commands.js";
+import { runCommandLine } from "../../src/cli/run.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { tiltyard } from "./support.js";
 
@@ -255,5 +261,133 @@ describe("texts of a table", () => {
     expect(exitCode).toBe(0);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that must be absent
     expect(stdout.replaceAll("\n", "")).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e]/);
+  });
+});
+
+describe("help", () => {
+  it.each(
+    COMMANDS.map((command) => [command.usage, command] as const),
+  )("of %s has its examples, and fits the terminal", async (usage, { examples, summary }) => {
+    const words = usage.replace(/ [<[].*$/, "").split(" ");
+    const { stdout, exitCode } = await run([...words, "--help"], { columns: 100, env: { NO_COLOR: "1" } });
+    expect(exitCode).toBe(0);
+    expect(stdout.replace(/\s+/g, " ")).toContain(summary);
+    for (const example of examples) expect(stdout).toContain(example);
+    const tooWide = stdout.split("\n").filter((line) => line.length > 100 && !line.includes("$ tiltyard"));
+    expect(tooWide).toEqual([]);
+  });
+
+  it("lists all commands without arguments", async () => {
+    const { stdout, exitCode } = await run([]);
+    expect(exitCode).toBe(0);
+    for (const { usage } of COMMANDS) expect(stdout).toContain(`\n  ${usage.split(" ")[0]}`);
+  });
+});
+
+describe("verify and file", () => {
+  it("exit with 3 for a damaged table, and say what can be saved", async () => {
+    await importOrders();
+    await run("import orders - -f csv -m append", { input: ORDERS });
+    expect(await run("verify")).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining("orders: sound"),
+    });
+    const { fragments } = JSON.parse((await run("file orders --json")).stdout);
+    const path = join(root, "orders.lance", fragments[1].files[0].path);
+    const described = await run(["file", path]);
+    expect(described.stdout).toContain("3 rows");
+    expect(described.stdout).toMatch(/city\s+[\d.]+ B/);
+    const bytes = await readFile(path);
+    bytes[0] ^= 1;
+    await writeFile(path, bytes);
+    const { exitCode, stdout } = await run("verify orders");
+    expect(exitCode).toBe(3);
+    expect(stdout).toContain("3 of 6 rows can be read whole");
+    expect(stdout).toContain("version 1 is without damage: tiltyard restore orders 1");
+  });
+});
+
+describe("servers", () => {
+  /** Runs a command that serves, calls `use` with its URL, and ends the command. */
+  async function whileServing(line: string, use: (url: string) => Promise<void>, env = {}): Promise<number> {
+    const controller = new AbortController();
+    const terminal = new PassThrough();
+    const served = runCommandLine(line.split(" "), {
+      stdin: Readable.from([]),
+      ...{ stdout: terminal, stderr: new PassThrough() },
+      env: { TILTYARD_ROOT: root, ...env },
+      signal: controller.signal,
+    });
+    const [first] = await once(terminal, "data");
+    try {
+      await use(JSON.parse(String(first)).url);
+    } finally {
+      controller.abort(new Error("interrupted"));
+    }
+    return served;
+  }
+
+  it("answers by REST, and refuses changes with --read-only", async () => {
+    await importOrders();
+    const exitCode = await whileServing("serve --port 0 --read-only --json", async (url) => {
+      const request = { method: "POST", body: "{}", headers: { "content-type": "application/json" } };
+      const counted = await fetch(`${url}/v1/table/orders/count_rows`, request);
+      expect([counted.status, await counted.text()]).toEqual([200, "3"]);
+      const dropped = await fetch(`${url}/v1/table/orders/drop`, request);
+      expect(dropped.status).toBe(403);
+    });
+    expect(exitCode).toBe(0);
+    expect((await run("count orders")).stdout).toBe("3\n");
+  });
+
+  it("needs the key of the environment, and does not listen for others without one", async () => {
+    expect((await run("serve --host 0.0.0.0 --port 0")).exitCode).toBe(2);
+    const refused = async (url: string) => {
+      expect((await fetch(`${url}/v1/namespace/$/list`)).status).toBe(401);
+    };
+    await whileServing("serve --port 0 --json", refused, { TILTYARD_API_KEY: "a long secret" });
+  });
+
+  it("inspect opens its page for the token once, and for nobody else", async () => {
+    await importOrders();
+    await whileServing("inspect --json", async (address) => {
+      const { origin } = new URL(address);
+      expect((await fetch(origin)).status).toBe(401);
+      const opened = await fetch(address, { redirect: "manual" });
+      expect(opened.status).toBeLessThan(400);
+      expect(opened.headers.get("set-cookie")).toMatch(/HttpOnly/i);
+      expect((await fetch(address, { redirect: "manual" })).status).toBe(401);
+    });
+  });
+
+  it("publish writes the index for web servers, and a root on a web server is read", async () => {
+    await importOrders();
+    expect((await run("publish --json")).exitCode).toBe(0);
+    const server = createServer((request, response) => {
+      const path = join(root, decodeURIComponent(new URL(request.url ?? "/", "http://h").pathname));
+      readFile(path).then(
+        (bytes) => {
+          const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "") ?? [];
+          const piece = start === undefined ? bytes : bytes.subarray(Number(start), Number(end) + 1);
+          const range =
+            start === undefined ? {} : { "content-range": `bytes ${start}-${end}/${bytes.length}` };
+          response.writeHead(start === undefined ? 200 : 206, { "accept-ranges": "bytes", ...range });
+          response.end(request.method === "HEAD" ? undefined : piece);
+        },
+        () => response.writeHead(404).end(),
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const { stdout, stderr } = await run(["query", "orders", "--root", url, "-s", "id", "-f", "csv"]);
+      expect([stdout, stderr]).toEqual(["id\n1\n2\n3\n", ""]);
+      expect((await run(["import", "t", "-", "-f", "csv", "--root", url], { input: ORDERS })).exitCode).toBe(
+        1,
+      );
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
   });
 });

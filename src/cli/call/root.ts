@@ -1,7 +1,8 @@
 /** Opens the root of a command: a directory, or a disk by its URL. */
 
 import { stat } from "node:fs/promises";
-import { DirectoryNamespace, type Disk, type NamespaceWarning } from "tiltyard";
+import { DirectoryNamespace, type NamespaceWarning } from "tiltyard";
+import type { Disk } from "tiltyard/disks";
 import { CommandMistake } from "../arguments/mistake.js";
 
 /** Namespace of a root. */
@@ -43,35 +44,29 @@ async function requireDirectory(root: string): Promise<void> {
   if (!entry.isDirectory()) throw new CommandMistake(`the root ${root} is a file, not a directory of tables`);
 }
 
-/** Makers of disks by the schemes of their URLs. They load with the first such root. */
-const DISKS: Readonly<
-  Record<string, { readonly maker: string; options(url: URL, env: Environment): unknown[] }>
-> = {
-  http: { maker: "httpDisk", options: ({ href }) => [href] },
-  https: { maker: "httpDisk", options: ({ href }) => [href] },
-  s3: {
-    maker: "s3Disk",
-    options: ({ host, pathname }, env) => [
-      {
-        bucket: host,
-        prefix: pathname.replace(/^\/|\/$/g, ""),
-        region: env.AWS_REGION ?? env.AWS_DEFAULT_REGION,
-        endpoint: env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL,
-      },
-    ],
-  },
-};
-
 async function remoteDisk(scheme: string, root: string, env: Environment): Promise<Disk> {
-  if (!Object.hasOwn(DISKS, scheme)) {
+  if (scheme !== "http" && scheme !== "https" && scheme !== "s3") {
     throw new CommandMistake(`--root: ${scheme} is not a scheme of a disk; use a path, file:, https: or s3:`);
   }
-  const { maker, options } = DISKS[scheme];
-  const make = Reflect.get(await import("tiltyard/disks"), maker) as
-    | ((...values: unknown[]) => Disk)
-    | undefined;
-  if (make === undefined) {
-    throw new CommandMistake(`--root: this release of tiltyard has no disk for ${scheme} URLs`);
-  }
-  return make(...options(new URL(root), env));
+  // Disks load with the first such root.
+  const { httpDisk, s3Disk } = await import("tiltyard/disks");
+  if (scheme !== "s3") return httpDisk(root);
+  const { host, pathname } = new URL(root);
+  return s3Disk({
+    bucket: host,
+    prefix: decodeURIComponent(pathname).replace(/^\/+|\/+$/g, ""),
+    region: env.AWS_REGION ?? env.AWS_DEFAULT_REGION,
+    endpoint: env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL,
+    credentials: credentialsOf(env),
+  });
+}
+
+/** Returns the credentials of the environment, by the names that AWS's own programs read. */
+function credentialsOf({ AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN }: Environment) {
+  if (AWS_ACCESS_KEY_ID === undefined || AWS_SECRET_ACCESS_KEY === undefined) return undefined;
+  return {
+    accessKeyId: AWS_ACCESS_KEY_ID,
+    secretAccessKey: AWS_SECRET_ACCESS_KEY,
+    sessionToken: AWS_SESSION_TOKEN,
+  };
 }

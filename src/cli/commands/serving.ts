@@ -1,14 +1,13 @@
 /** `tiltyard serve`, `inspect` and `publish`: a root for other programs. */
 
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { randomBytes } from "node:crypto";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
 import { wholeNumber } from "../arguments/lists.js";
 import { CommandMistake } from "../arguments/mistake.js";
 import type { CommandCall } from "../call/call.js";
-import { type CommandSpec, required } from "../call/command.js";
+import type { CommandSpec } from "../call/command.js";
 import { printJson, printLine, printNote } from "../output/print.js";
 
 const PORT = (byDefault: string) => ({
@@ -70,7 +69,7 @@ type FetchHandler = (request: Request) => Promise<Response>;
 
 /** Operations of the REST interface that POST and change nothing, by the end of their path. */
 const READING =
-  /\/(?:list|describe|exists|query|count_rows|explain_plan|analyze_plan|stats|diff|take|aggregate|tokenize)\/?$/;
+  /\/(?:list|describe|exists|query|count_rows|explain_plan|analyze_plan|stats|diff|take|aggregate|tokenize|verify|storage)\/?$/;
 
 function readOnly(handler: FetchHandler): FetchHandler {
   return async (request) => {
@@ -108,15 +107,6 @@ const interrupted = ({ signal }: CommandCall): Promise<void> =>
 
 // --------------------------------------------------------------------------------------------- inspector
 
-/** Cookie that holds the token after the first page. */
-const COOKIE = "tiltyard_inspector";
-
-/** The part of `tiltyard/inspector` that the command needs. */
-type MakeInspector = (
-  namespace: DirectoryNamespace,
-  options: { readonly write?: boolean; readonly basePath?: string },
-) => FetchHandler;
-
 export const inspectCommand: CommandSpec = {
   usage: "inspect [root]",
   summary: "Open a page that shows the tables in the browser, on this computer only, until interrupted",
@@ -124,12 +114,18 @@ export const inspectCommand: CommandSpec = {
   options: [PORT("0"), { flags: "--write", text: "allow changes: restore, tags" }],
   async run(call, root) {
     const { options, terminal } = call;
-    const inspectorHandler = await inspectorMaker();
+    const { inspectorHandler } = await import("tiltyard/inspector");
     const namespace = root === undefined ? await call.namespace() : await call.namespaceAt(root);
-    const handler = inspectorHandler(namespace, { write: options.write === true });
+    // The handler takes the token once, and answers for names of this computer only.
     const token = randomBytes(24).toString("base64url");
-    const server = createServer(guarded(toNodeListener(handler), token));
-    const url = await listen(call, server, LOOPBACK, (options.port as number | undefined) ?? 0);
+    const title = `Tiltyard: ${root ?? call.root}`.slice(0, 200);
+    const handler = inspectorHandler(namespace, { write: options.write === true, token, title });
+    const url = await listen(
+      call,
+      createServer(toNodeListener(handler)),
+      LOOPBACK,
+      (options.port as number | undefined) ?? 0,
+    );
     const address = `${url}/?token=${token}`;
     if (options.json === true) printJson(terminal, { url: address });
     else {
@@ -140,66 +136,6 @@ export const inspectCommand: CommandSpec = {
   },
 };
 
-async function inspectorMaker(): Promise<MakeInspector> {
-  // The page is an entry point of its own, which a build without it lacks.
-  const name = "tiltyard/inspector";
-  const loaded = (await import(name).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ERR_PACKAGE_PATH_NOT_EXPORTED" || error.code === "ERR_MODULE_NOT_FOUND") return null;
-    throw error;
-  })) as { readonly inspectorHandler?: MakeInspector } | null;
-  if (loaded?.inspectorHandler !== undefined) return loaded.inspectorHandler;
-  throw new CommandMistake("this release of tiltyard has no inspector");
-}
-
-/**
- * Lets only the browser in that opened the address with the token. The first use of the token sets a cookie;
- * later uses of the address from another browser are refused. A request whose host is not loopback comes from
- * a page that had a name of its own resolved to this computer, and is refused, too.
- */
-function guarded(listener: RequestListener, token: string): RequestListener {
-  const session = randomBytes(24).toString("base64url");
-  let isUsed = false;
-  return (request, response) => {
-    const refuse = (reason: string) => {
-      response.writeHead(403, { "content-type": "text/plain; charset=utf-8" });
-      response.end(`${reason}\n`);
-    };
-    const host = (request.headers.host ?? "").replace(/:\d+$/, "");
-    if (![LOOPBACK, "localhost", "[::1]"].includes(host)) return refuse("This host name is not served.");
-    const { origin } = request.headers;
-    if (origin !== undefined && origin !== `http://${request.headers.host}`) {
-      return refuse("Pages of other origins are not served.");
-    }
-    const url = new URL(request.url ?? "/", "http://localhost");
-    const offered = url.searchParams.get("token");
-    if (offered !== null && isEqual(offered, token) && !isUsed) {
-      isUsed = true;
-      response.writeHead(303, {
-        location: url.pathname,
-        "set-cookie": `${COOKIE}=${session}; HttpOnly; SameSite=Strict; Path=/`,
-        "referrer-policy": "no-referrer",
-        "cache-control": "no-store",
-      });
-      return response.end();
-    }
-    const cookie = cookieOf(request.headers.cookie ?? "");
-    if (cookie === null || !isEqual(cookie, session)) {
-      return refuse("Open the address that the command printed. It works once, in one browser.");
-    }
-    return listener(request, response);
-  };
-}
-
-function cookieOf(header: string): string | null {
-  const pair = header.split(";").map((text) => text.trim().split("="));
-  return pair.find(([name]) => name === COOKIE)?.[1] ?? null;
-}
-
-function isEqual(left: string, right: string): boolean {
-  const [a, b] = [Buffer.from(left), Buffer.from(right)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
 // ----------------------------------------------------------------------------------------------- publish
 
 export const publishCommand: CommandSpec = {
@@ -207,14 +143,12 @@ export const publishCommand: CommandSpec = {
   summary: "Write the index files by which browsers read the root from any web server",
   examples: ["tiltyard publish --root ./data"],
   async run(call) {
-    const { publishIndex } = (await import("tiltyard/disks")) as {
-      readonly publishIndex?: (namespace: DirectoryNamespace) => Promise<unknown>;
-    };
-    if (publishIndex === undefined)
-      throw new CommandMistake("this release of tiltyard cannot publish a root");
-    const namespace = await call.namespace();
-    const result = await publishIndex(namespace);
-    if (call.options.json === true) return printJson(call.terminal, result ?? {});
-    printNote(call.terminal, `${required(call.root, "the root")} can be served by any web server`);
+    const { publishIndex } = await import("tiltyard/disks");
+    const result = await publishIndex(await call.namespace());
+    if (call.options.json === true) return printJson(call.terminal, result);
+    printNote(
+      call.terminal,
+      `wrote tiltyard-index.json in ${call.root}: any web server can serve the tables now`,
+    );
   },
 };

@@ -14,7 +14,7 @@ export interface PrintedColumn {
 /** Columns between two columns of a table. */
 const GAP = 2;
 /** Columns to which a column of a table may shrink. */
-const MIN_WIDTH = 8;
+const MIN_WIDTH = 4;
 
 /** Writes a line to standard output. */
 export function printLine(terminal: CommandTerminal, text = ""): void {
@@ -35,9 +35,13 @@ export function printJson(terminal: CommandTerminal, value: unknown): void {
 /** Writes texts to standard output in columns. On a terminal, wide columns are cut. */
 export function printTable(
   terminal: CommandTerminal,
-  columns: readonly PrintedColumn[],
-  rows: readonly (readonly (string | number | undefined)[])[],
+  allColumns: readonly PrintedColumn[],
+  allRows: readonly (readonly (string | number | undefined)[])[],
 ): void {
+  // A narrow terminal shows the first columns only.
+  const most = Math.max(1, Math.floor((terminalColumns(terminal) + GAP) / (MIN_WIDTH + GAP)));
+  const columns = allColumns.slice(0, most);
+  const rows = allRows.map((row) => row.slice(0, most));
   const { bold } = coloursOf(terminal, terminal.stdout);
   const cells = rows.map((row) => row.map((cell) => visibleText(String(cell ?? ""))));
   const natural = columns.map(({ name }, index) =>
