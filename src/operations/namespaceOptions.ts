@@ -104,11 +104,20 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
     throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);
   }
   checkUpkeep(options.upkeep);
+  checkDisk((options as { readonly disk?: unknown }).disk);
   for (const name of ["vectorCacheBytes", "metadataCacheBytes", "indexCacheBytes"] as const) {
     const bytes: unknown = options[name];
     if (bytes === undefined || (typeof bytes === "number" && bytes >= 0)) continue;
     throw new InvalidInputError(`${name}: must be a number of bytes, at least 0, not ${shortly(bytes)}`);
   }
+}
+
+/** Checks that the option `disk` has the calls that every disk has. @throws InvalidInputError */
+function checkDisk(disk: unknown): void {
+  if (disk === undefined) return;
+  const { open, list } = isObject(disk) ? (disk as Readonly<Record<string, unknown>>) : {};
+  if (typeof open === "function" && typeof list === "function") return;
+  throw new InvalidInputError(`disk: must be a disk, with the functions open and list, not ${shortly(disk)}`);
 }
 
 /** Checks the option `upkeep`. @throws InvalidInputError */

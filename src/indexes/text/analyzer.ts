@@ -33,19 +33,23 @@ export class Analyzer {
   readonly #folds: boolean;
   readonly #cutsAtSpaces: boolean;
 
-  private constructor(parameters: TextParameters, stem: Stem | null) {
+  private constructor(parameters: TextParameters, stem: Stem | null, words: ReadonlySet<string> | null) {
     this.#cut = cutterOf(parameters);
     this.#maxBytes = parameters.maxTokenLength ?? Number.POSITIVE_INFINITY;
     this.#lowerCase = parameters.lowerCase;
     this.#stem = stem;
-    this.#stopWords = stopWords(parameters);
+    this.#stopWords = words;
     this.#folds = parameters.asciiFolding;
     this.#cutsAtSpaces = !["raw", "ngram"].includes(parameters.baseTokenizer);
   }
 
-  /** Loads the stemmer. @throws UnsupportedError if this release lacks it, or the tokenizer */
+  /**
+   * Loads the stemmer and the stop words.
+   * @throws UnsupportedError if this release lacks it, or the tokenizer
+   */
   static async load(parameters: TextParameters): Promise<Analyzer> {
-    return new Analyzer(parameters, parameters.stem ? await stemmerOf(parameters.language) : null);
+    const stem = parameters.stem ? await stemmerOf(parameters.language) : null;
+    return new Analyzer(parameters, stem, await stopWords(parameters));
   }
 
   /** True if the base tokenizer cuts runs of letters and digits. */
@@ -224,11 +228,11 @@ function foldCharacter(character: string): string {
   return folded === "" ? character : folded;
 }
 
-function stopWords(parameters: TextParameters): ReadonlySet<string> | null {
+async function stopWords(parameters: TextParameters): Promise<ReadonlySet<string> | null> {
   const { removeStopWords, customStopWords, language } = parameters;
   if (!removeStopWords) return null;
   if (customStopWords !== null) return new Set(customStopWords);
-  const words = stopWordsOf(language);
+  const words = await stopWordsOf(language);
   if (words !== null) return words;
   throw new UnsupportedError(
     `removeStopWords: this release has no stop words for the language ${language.slice(0, 80)}; set removeStopWords to false, or give customStopWords`,

@@ -49,9 +49,9 @@ describe.each(LANGUAGES)("the analyzer for %s", (language) => {
 
   it("drops the stop words of LanceDB in any base tokenizer", async () => {
     const parameters = { language, stem: false, baseTokenizer: "raw" };
-    await expectSame([...(stopWordsOf(language) ?? []), "x"], parameters);
+    await expectSame([...((await stopWordsOf(language)) ?? []), "x"], parameters);
     const analyzer = await Analyzer.load({ ...DEFAULT_TEXT_PARAMETERS, ...parameters });
-    for (const word of stopWordsOf(language) ?? []) expect(tokensHere(analyzer, word)).toEqual([]);
+    for (const word of (await stopWordsOf(language)) ?? []) expect(tokensHere(analyzer, word)).toEqual([]);
   });
 
   it("cuts hostile texts like LanceDB", async () => {
