@@ -247,7 +247,7 @@ const WRITING: readonly Test[] = [
     needs: has("create"),
     async run({ disk, pathOf }) {
       await disk.makeDirectory(pathOf("d"));
-      for (const length of [1, 17, 70_000, 3_000_000]) {
+      for (const length of [1, 17, 70_000, 9_000_000]) {
         const content = pattern(length);
         const parts = [content.subarray(0, length >> 2), content.subarray(length >> 2)];
         await writeFile(disk, pathOf(`d/file-${length}`), parts);

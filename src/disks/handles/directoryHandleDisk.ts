@@ -23,6 +23,7 @@ import type {
   WriteHandle,
 } from "../../io/disk/disk.js";
 import type { DiskLocks } from "../../io/disk/locks.js";
+import { temporaryName } from "../../io/names/temporaryNames.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { blobHandle, identityOfFile } from "./blobReads.js";
 import { namesOfPath } from "./paths.js";
@@ -96,21 +97,58 @@ const readOnly = (disk: HandleDisk): DiskImplementation => ({
 
 /** Writes by streams, which every thread may open. */
 export const STREAMS: FileWriter = {
-  async write(top, names, chunks, { isNew }) {
-    if (isNew && (await exists(top, names))) return false;
-    const handle = await fileHandle(top, names, true);
-    const stream = await handle.createWritable();
-    try {
-      for (const chunk of chunks) await stream.write(chunk as Uint8Array<ArrayBuffer>);
-    } catch (error) {
-      // The failed write tells more.
-      await stream.abort().catch(() => undefined);
-      throw error;
-    }
-    await stream.close();
+  async write(top, names, chunks, { isNew, isAtomic }) {
+    const isThere = await exists(top, names);
+    if (isNew && isThere) return false;
+    // A new file has its name before its bytes, so it gets another name first.
+    if (!isThere && isAtomic && (await writeAndMove(top, names, chunks))) return true;
+    await writeWhole(await fileHandle(top, names, true), chunks);
     return true;
   },
 };
+
+async function writeTo(stream: FileSystemWritableFileStream, chunks: readonly Uint8Array[]): Promise<void> {
+  for (const chunk of chunks) await stream.write(chunk as Uint8Array<ArrayBuffer>);
+}
+
+async function writeWhole(handle: FileSystemFileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+  const stream = await handle.createWritable();
+  try {
+    await writeTo(stream, chunks);
+  } catch (error) {
+    // The failed write tells more.
+    await stream.abort().catch(() => undefined);
+    throw error;
+  }
+  await stream.close();
+}
+
+/** A handle of a browser that can move files. */
+type Movable = FileSystemFileHandle & { move?(name: string): Promise<void> };
+
+/** Writes a file under a temporary name, and moves it; returns false if the browser cannot move files. */
+async function writeAndMove(
+  top: FileSystemDirectoryHandle,
+  names: readonly string[],
+  chunks: readonly Uint8Array[],
+): Promise<boolean> {
+  const parents = names.slice(0, -1);
+  const temporary = temporaryName();
+  const handle: Movable = await fileHandle(top, [...parents, temporary], true);
+  try {
+    if (handle.move === undefined) return false;
+    await writeWhole(handle, chunks);
+    await handle.move(names[names.length - 1]);
+    return true;
+  } catch (error) {
+    // Some browsers move only files of the private file system.
+    if (nameOf(error) === "NotAllowedError" || nameOf(error) === "AbortError") return false;
+    throw error;
+  } finally {
+    const directory = await directoryOf(top, parents, false);
+    await directory.removeEntry(temporary).catch(() => undefined);
+  }
+}
 
 async function exists(top: FileSystemDirectoryHandle, names: readonly string[]): Promise<boolean> {
   try {
@@ -131,6 +169,8 @@ const MISSING: ReadonlySet<string> = new Set(["NotFoundError", "TypeMismatchErro
  * handle of a directory that was removed does not lead to a later one of its path.
  */
 const KEPT_MS = 1000;
+/** Bytes from which a new file is not collected in memory. */
+const MAX_COLLECTED_BYTES = 8 * 1024 * 1024;
 const MAX_KEPT = 1000;
 
 const nameOf = (error: unknown): string => (error as Partial<Error> | null)?.name ?? "";
@@ -268,16 +308,36 @@ export class HandleDisk implements DiskImplementation {
 
   async create(path: string): Promise<WriteHandle> {
     const chunks: Uint8Array[] = [];
+    let byteLength = 0;
     let isSynced = false;
+    let stream: FileSystemWritableFileStream | null = null;
+    const taken = () => Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
+    const begin = async (): Promise<FileSystemWritableFileStream> => {
+      if ((await this.#find(path)) !== null) throw taken();
+      return (await fileHandle(await this.#top(), namesOfPath(path), true)).createWritable();
+    };
     return {
       takesChunksAtOnce: true,
-      write: async (more) => void chunks.push(...more.map((chunk) => chunk.slice())),
+      write: async (more) => {
+        for (const chunk of more) {
+          chunks.push(chunk.slice());
+          byteLength += chunk.length;
+        }
+        // Large files go to the browser piece by piece.
+        if (stream === null && byteLength < MAX_COLLECTED_BYTES) return;
+        try {
+          stream ??= await begin();
+          await writeTo(stream, chunks.splice(0));
+        } catch (error) {
+          throw withCode(error, path);
+        }
+      },
       async sync() {
         isSynced = true;
       },
       close: async () => {
-        if (await this.#create(path, chunks, { isNew: true, isAtomic: false, isSynced })) return;
-        throw Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
+        if (stream !== null) return stream.close();
+        if (!(await this.#create(path, chunks, { isNew: true, isAtomic: false, isSynced }))) throw taken();
       },
     };
   }
