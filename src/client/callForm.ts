@@ -6,7 +6,7 @@ import { parseIdentifier } from "../ident.js";
 import type { Identity } from "../namespace/request.js";
 import { operationRow } from "../operationTable.js";
 import { shortly } from "../optionMembers.js";
-import { jsonMap } from "../rest/wire/members.js";
+import { jsonMap, jsonValues } from "../rest/wire/members.js";
 import { reasonOfIssue } from "../rest/wire/reasons.js";
 import type { Route } from "../rest/wire/route.js";
 import { camelCase, toWholeWire } from "../rest/wire/wireNames.js";
@@ -177,7 +177,7 @@ function queryOf({ query: schema, body, methods }: Route, members: Members): URL
   const values = wireMembers(form, members);
   for (const [name, schema] of Object.entries(form.shape)) {
     if (Object.hasOwn(inBody, name)) continue;
-    const value = schema === jsonMap ? textOf(values[name]) : values[name];
+    const value = schema === jsonMap || schema === jsonValues ? textOf(values[name]) : values[name];
     // In a query, the text "10" could not be told from the number.
     const { error } = (schema as z.ZodType).safeParse(value);
     if (error !== undefined)

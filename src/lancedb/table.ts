@@ -8,12 +8,12 @@ import { conditionOf } from "./conditions.js";
 import type { Database } from "./database.js";
 import { jobOf } from "./databaseJob.js";
 import { rowsToAdd } from "./engineRows.js";
-import { failure, inCall, notSupported } from "./failures.js";
+import { failure, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
 import type { Job } from "./job.js";
 import type { Data } from "./like.js";
 import { LoggedTable } from "./loggedTable.js";
-import { MergeInsertBuilder } from "./merge.js";
+import { MergeInsertBuilder, mergeFailure } from "./merge.js";
 import type * as native from "./native.js";
 import { programRows } from "./programRows.js";
 import type { NamespaceCalls } from "./tableReader.js";
@@ -384,7 +384,7 @@ export class LocalTable extends LoggedTable {
         );
         return mergeResultOf(
           await merged.catch((error) => {
-            throw inCall("Failed to execute merge insert", error);
+            throw mergeFailure(clauses, error);
           }),
         );
       },

@@ -36,6 +36,26 @@ async function bothTables() {
   return { native: table, ours: await ours.openTable("t"), root };
 }
 
+it("merges of a form that logs do not allow are refused in LanceDB's words", async () => {
+  const { native, ours } = await bothTables();
+  await ours.setLsmWriteSpec({ specType: "bucket", column: "id", numBuckets: 4 });
+  const forms = [
+    (table: Any) => table.mergeInsert("id").whenNotMatchedInsertAll(),
+    (table: Any) => table.mergeInsert("id").whenMatchedUpdateAll(),
+    (table: Any) =>
+      table.mergeInsert("id").whenMatchedUpdateAll({ where: "source.b" }).whenNotMatchedInsertAll(),
+  ];
+  for (const form of forms) {
+    const refusal = (table: Any) =>
+      form(table)
+        .execute([{ id: 1n, s: "a", b: true, v: [1, 2] }])
+        .then(String, (error: Error) => error.message.split("\n")[0]);
+    expect(await refusal(ours)).toBe(await refusal(native));
+  }
+  const upsert = ours.mergeInsert("id").whenMatchedUpdateAll().whenNotMatchedInsertAll();
+  await expect(upsert.execute([{ id: 1n }])).rejects.toThrow("log-structured writes (MemWAL) are not there");
+});
+
 it("each library reads the settings that the other stored", async () => {
   const { native, ours } = await bothTables();
   for (const spec of SPECS) {
@@ -78,7 +98,7 @@ it("a table with settings takes merges without logs, and no other change", async
   const rows = [{ id: 2n, s: "b", b: false, v: [3, 4] }];
   const insert = ours.mergeInsert("id").whenNotMatchedInsertAll();
   const refusal = /not supported: the table has an LSM write spec, and log-structured writes \(MemWAL\)/;
-  await expect(insert.execute(rows)).rejects.toThrow(refusal);
+  await expect(insert.whenMatchedUpdateAll().execute(rows)).rejects.toThrow(refusal);
   await expect(ours.add(rows)).rejects.toThrow(refusal);
   await expect(ours.delete("true")).rejects.toThrow(refusal);
   expect(await insert.useLsm(false).execute(rows)).toMatchObject({ numInsertedRows: 1 });

@@ -292,6 +292,30 @@ describe("rows that do not fit", () => {
     expect(detail).toMatch(/has a number beyond the range of float64/);
   });
 
+  it("a merge takes the values of its parameters from the query, and refuses what is not a JSON object", async ({
+    ns,
+  }) => {
+    await ns.createTable({ id: "t" }, [
+      { id: 1, x: 1 },
+      { id: 2, x: 2 },
+    ]);
+    const { refused, done } = callerOf(ns);
+    const path = (params: string) =>
+      `t/merge_insert?on=id&when_matched_update_all=true&when_matched_update_all_filt=${encodeURIComponent("target.x > $least")}&params=${encodeURIComponent(params)}`;
+    const rows = [
+      { id: 1, x: 9 },
+      { id: 2, x: 9 },
+    ];
+    expect(await done(path('{"least":1}'), rows)).toMatchObject({ num_updated_rows: 1 });
+    for (const params of ["{", "[1]", "7", '"x"', "null", '{"least":1e999}', ""]) {
+      expect(await refused(path(params), rows), params).toMatchObject({ status: 400 });
+    }
+    expect(await refused(path("{}"), rows)).toMatchObject({
+      status: 400,
+      detail: expect.stringMatching(/least/),
+    });
+  });
+
   it("rows that name ever new columns are refused before they fill memory", async ({ ns }) => {
     const { refused } = callerOf(ns);
     const rows = Array.from({ length: 40 }, (_, row) =>

@@ -184,6 +184,10 @@ const backfill = {
 /** A map as the text of a JSON object, because a query string has no maps. */
 export const jsonMap = text.nullish().describe("A JSON object of strings");
 
+export const jsonValues = text
+  .nullish()
+  .describe("A JSON object: values of the parameters of conditions, written `$name` in their texts");
+
 const MEMBERS = {
   ...stagedVersion,
   ...query,

@@ -7,7 +7,7 @@ import type { Identity } from "../../namespace/request.js";
 import { Refusal } from "./problem.js";
 import { reasonOfIssue } from "./reasons.js";
 import type { Route } from "./route.js";
-import { identity } from "./shapes.js";
+import { identity, value as valueForm } from "./shapes.js";
 import { refuseUnknownMembers, refuseUnknownParameters } from "./unknownMembers.js";
 import { camelCase, fromWire } from "./wireNames.js";
 
@@ -73,6 +73,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   if (typeof request.properties === "string") {
     request.properties = parseStrings(request.properties, "properties");
   }
+  if (typeof request.params === "string") request.params = parseParams(request.params);
   if (typeof request.storageOptions === "string") {
     // Others describe an object store, but the engine writes to its own directory.
     request.storageOptions = ofNewTable(parseStrings(request.storageOptions, "storage_options"));
@@ -193,6 +194,20 @@ const BOOLEANS = new Map([
 /** Returns the storage options that are settings of a new table. */
 const ofNewTable = (options: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(options).filter(([name]) => name.startsWith("new_table_")));
+
+/** Parses the values of a merge's parameters. Errors omit the text, which may contain secrets. */
+function parseParams(text: string): Readonly<Record<string, unknown>> {
+  const refused = () => new InvalidInputError("params: must be a JSON object of values");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refused();
+  }
+  const checked = z.record(z.string(), valueForm).safeParse(value);
+  if (!checked.success) throw refused();
+  return checked.data;
+}
 
 /** Parses a JSON object of strings. Errors omit the text, which may contain credentials. */
 function parseStrings(text: string, member: string): Readonly<Record<string, string>> {

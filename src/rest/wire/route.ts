@@ -47,8 +47,6 @@ interface AnswerOptions extends Partial<Pick<Route, "methods" | "answer" | "take
 interface RouteOptions extends AnswerOptions {
   /** Forms of members that differ from the table of members. */
   readonly members?: WireForms;
-  /** Members that the route does not take. */
-  readonly without?: readonly WireMember[];
   /** Members that are taken from the query and not from the body. */
   readonly inQuery?: readonly WireMember[];
   /** Members that may come in the query or in the body. */
@@ -73,10 +71,10 @@ export function route(
   operation: OperationName,
   path: string,
   summary: string,
-  { members: forms = {}, without = [], inQuery = [], inEither = [], body, ...options }: RouteOptions,
+  { members: forms = {}, inQuery = [], inEither = [], body, ...options }: RouteOptions,
 ): Route {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-  const omitted: readonly string[] = [...without, ...inPath.filter((name) => !Object.hasOwn(forms, name))];
+  const omitted: readonly string[] = inPath.filter((name) => !Object.hasOwn(forms, name));
   const members = Object.entries(wireMembers(operation, forms)).filter(([name]) => !omitted.includes(name));
   const { takesRows } = operationRow(operation);
   if (takesRows || body !== undefined || options.methods === GET) {

@@ -6,7 +6,7 @@
 
 import { z } from "zod";
 import { recordOf } from "../../operationTable.js";
-import { jsonMap } from "./members.js";
+import { jsonMap, jsonValues } from "./members.js";
 import { GET, ofNamespace, ofTable, POST_OR_GET, type Route, route } from "./route.js";
 import * as shape from "./shapes.js";
 
@@ -114,7 +114,7 @@ export const ROUTES: readonly Route[] = [
     answer: shape.changeAnswer({ version: shape.version, num_inserted_rows: shape.count }),
   }),
   ofTable("mergeInsertIntoTable", "merge_insert", "Update, insert and delete rows by key", {
-    without: ["params"],
+    members: { params: jsonValues },
     answer: shape.changeAnswer({
       num_updated_rows: shape.count,
       num_inserted_rows: shape.count,
