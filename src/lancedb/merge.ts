@@ -13,8 +13,8 @@ export type MergeClauses = Omit<MergeInsertIntoTableRequest, "id" | "branch">;
 export type MergeRun = (clauses: MergeClauses, data: Data) => Promise<MergeResult>;
 
 /**
- * Returns the error of a merge. In tables with settings of log-structured writes, LanceDB refuses all forms of
- * a merge but one.
+ * Returns the error of a merge. In tables with settings of log-structured writes, LanceDB refuses all merges
+ * but upserts.
  */
 export function mergeFailure(clauses: MergeClauses, error: unknown): Error {
   const { whenMatchedUpdateAll, whenMatchedUpdateAllFilt, whenNotMatchedInsertAll } = clauses;

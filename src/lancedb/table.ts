@@ -2,6 +2,7 @@
 
 import type { Table as ArrowTable, Schema } from "apache-arrow";
 import { performance, setTimeout } from "../async/timers.js";
+import { shortly } from "../optionMembers.js";
 import { Branches } from "./abstractTable.js";
 import { BlobFile, blobColumnsOf } from "./blob.js";
 import { conditionOf } from "./conditions.js";
@@ -16,6 +17,7 @@ import { LoggedTable } from "./loggedTable.js";
 import { MergeInsertBuilder, mergeFailure } from "./merge.js";
 import type * as native from "./native.js";
 import { programRows } from "./programRows.js";
+import { listOf, textOf } from "./queries/numbers.js";
 import type { NamespaceCalls } from "./tableReader.js";
 import {
   ageOf,
@@ -158,6 +160,7 @@ export class LocalTable extends LoggedTable {
   }
 
   async waitForIndex(indexNames: string[], timeoutSeconds: number): Promise<void> {
+    listOf(indexNames, "indexNames");
     const end = performance.now() + timeoutSeconds * 1000;
     for (;;) {
       const { indexes } = await this.state.ask((namespace, table) => namespace.listTableIndices(table));
@@ -248,6 +251,7 @@ export class LocalTable extends LoggedTable {
   }
 
   async dropColumns(columnNames: string[]): Promise<native.DropColumnsResult> {
+    listOf(columnNames, "columnNames");
     return this.#changeColumns(columnNames, (namespace, table) =>
       namespace.alterTableDropColumns({ ...table, columns: columnNames }),
     );
@@ -274,6 +278,9 @@ export class LocalTable extends LoggedTable {
   }
 
   async checkout(version: number | string): Promise<void> {
+    if (typeof version !== "string" && !Number.isFinite(version)) {
+      throw failure(`version: must be a number or the name of a tag, not ${shortly(version)}`);
+    }
     return this.state.checkout(version);
   }
 
@@ -345,6 +352,7 @@ export class LocalTable extends LoggedTable {
 
   async indexStats(name: string): Promise<native.IndexStatistics | undefined> {
     const { indexes } = await this.state.read((namespace, shown) => namespace.listTableIndices(shown));
+    textOf(name, "name");
     if (!indexes.some(({ indexName }) => indexName === name)) return undefined;
     const stats = await this.state.read((namespace, shown) =>
       namespace.describeTableIndexStats({ ...shown, indexName: name }),

@@ -15,6 +15,7 @@ import { failure } from "./failures.js";
 import { type IndexOptions, requestOfIndex } from "./indices.js";
 import type * as native from "./native.js";
 import { present } from "./present.js";
+import { listOf } from "./queries/numbers.js";
 import type { ChangedTable } from "./tableState.js";
 import type { UpdateOptions, WriteProgress } from "./tableTypes.js";
 import { type IntoSql, toSQL } from "./util.js";
@@ -219,8 +220,8 @@ export function reportsOf(
 
 /** Returns row ids as unsigned 64-bit integers. */
 export function rowIdsOf(rowIds: readonly (bigint | number)[]): bigint[] {
-  return Array.from(rowIds, (rowId) => {
-    if (typeof rowId === "number") {
+  return Array.from(listOf(rowIds, "rowIds"), (rowId) => {
+    if (typeof rowId !== "bigint") {
       if (!Number.isInteger(rowId)) throw new Error("Row id must be an integer (or bigint)");
       if (rowId < 0) throw new Error("Row id cannot be negative");
       if (!Number.isSafeInteger(rowId)) throw new Error("Row id is too large for number; use bigint instead");

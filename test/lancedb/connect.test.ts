@@ -122,6 +122,22 @@ it("an optimisation removes all old versions as of the present, and refuses what
   expect((await table.listVersions()).length).toBe(1);
 });
 
+it("arguments of another type are refused by a sentence that names them", async () => {
+  const table = await (await connect(await makeTempDir())).createTable("t", [{ id: 1 }]);
+  // biome-ignore lint/suspicious/noExplicitAny: callers without types
+  const loose = table as any;
+  expect(() => loose.takeOffsets(null)).toThrow("offsets: must be an array");
+  expect(() => loose.takeOffsets({})).toThrow("offsets: must be an array");
+  expect(() => loose.takeRowIds([Symbol("x")])).toThrow("Row id must be an integer (or bigint)");
+  await expect(loose.dropColumns("id")).rejects.toThrow("columnNames: must be an array");
+  await expect(loose.waitForIndex("id_idx", 0)).rejects.toThrow("indexNames: must be an array");
+  await expect(loose.indexStats({})).rejects.toThrow("name: must be a text");
+  for (const version of [1n, true, Number.NaN, Symbol("x")]) {
+    await expect(loose.checkout(version)).rejects.toThrow("version: must be a number or the name of a tag");
+  }
+  expect(await table.version()).toBe(1);
+});
+
 it("printing and JSON of a table show no storage options", async () => {
   const connection = await connect(await makeTempDir(), { storageOptions: { awsSecretAccessKey: "hidden" } });
   const table = await connection.createTable("t", [{ id: 1 }]);

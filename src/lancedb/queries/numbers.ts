@@ -42,9 +42,15 @@ export function vectorNumbers(vector: Awaited<IntoVector>): VectorNumbers {
 export const isPromise = <Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> =>
   typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 
+/** Returns a list of a call. @throws Error for anything else */
+export function listOf<Item>(value: readonly Item[], name: string): readonly Item[] {
+  if (!Array.isArray(value)) throw failure(`${name}: must be an array, not ${shortly(value)}`);
+  return value;
+}
+
 /** Returns offsets of rows. Fractions are cut off. */
 export const offsetsOf = (offsets: readonly number[]): number[] =>
-  Array.from(offsets, (offset) => {
+  Array.from(listOf(offsets, "offsets"), (offset) => {
     if (typeof offset !== "number") throw failure(`offset: must be a number, not ${shortly(offset)}`);
     if (offset <= -1) {
       throw failure("Failed to convert offset to u64: out of range integral type conversion attempted");
