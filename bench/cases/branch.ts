@@ -1,6 +1,6 @@
 /**
- * Making and deleting a branch of a table of many fragments: its first version names the files of all of
- * them.
+ * Making and deleting a branch of a table of many fragments, whose first version names the files of all of
+ * them; and cleaning up beside many branches.
  */
 
 import { cp } from "node:fs/promises";
@@ -102,4 +102,46 @@ const remove = branchCase("delete a branch", (branches) => ({
   },
 }));
 
-export const branchCases: readonly BenchCase[] = [create, remove];
+const BRANCHES = 1000;
+
+/** Cleanup of a table that has nothing to remove, but many branches and tags that name its files. */
+const cleanup: BenchCase = {
+  area: "catalog",
+  name: `cleanup beside ${BRANCHES.toLocaleString("en")} branches and tags`,
+  rounds: { small: 2, large: 10 },
+  async prepare(directory, size): Promise<PreparedCase> {
+    const root = join(directory, "tables");
+    const ns = openTiltyard(root);
+    await ns.createTable({ id }, tiltyardTable(makeRows(1, 1, ["id", "score"])));
+    for (let index = 0; index < (size === "large" ? BRANCHES : 5); index++) {
+      await ns.createTableBranch({ id, name: `branch${index}` });
+      await ns.createTableTag({ id, tag: `tag${index}`, version: 1 });
+    }
+    const connection = await openReference(root);
+    const table = await connection.openTable("t");
+    return {
+      work: { amount: 1, unit: "calls" },
+      sides: [
+        {
+          name: "tiltyard",
+          async run() {
+            await ns.cleanupTable({ id });
+          },
+        },
+        {
+          name: "reference",
+          async run() {
+            // The epoch: no version is old enough to be removed.
+            await table.optimize({ cleanupOlderThan: new Date(0) });
+          },
+        },
+      ],
+      async close() {
+        await ns.close();
+        connection.close();
+      },
+    };
+  },
+};
+
+export const branchCases: readonly BenchCase[] = [create, remove, cleanup];

@@ -22,6 +22,7 @@ import type { FileStat } from "../../io/disk/disk.js";
 import { isDiskFull, isMissing } from "../../io/disk/errno.js";
 import { isTimeless } from "../../io/disk/timeless.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
+import { foldName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { Removal, removeLeased } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
@@ -122,7 +123,7 @@ export async function sweepOrphans(sweep: OrphanSweep): Promise<void> {
   await removeIfEmpty(sweep, staging, stagingStat);
   const former = retiredDirectory(root);
   await removeIfEmpty(sweep, former, await disk.stat(former));
-  if (root === mainRoot) await sweepTree(sweep, await listBranches(table));
+  if (root === mainRoot) await sweepTree(sweep, new RegisteredBranches(await listBranches(table)));
 }
 
 /** Removes orphaned files and temporary directories from a directory. */
@@ -169,7 +170,34 @@ async function removeIfEmpty(
 
 // ---------------------------------------------------------------------------------------------- branches
 
-async function sweepTree(sweep: OrphanSweep, registered: readonly string[]): Promise<void> {
+/** Names of the registered branches, found without a look at each of them. */
+class RegisteredBranches {
+  readonly #names: ReadonlySet<string>;
+  readonly #byFirstPart = new Map<string, string[]>();
+
+  constructor(names: readonly string[]) {
+    this.#names = new Set(names);
+    for (const name of names) {
+      const first = foldedFirstPart(name);
+      const group = this.#byFirstPart.get(first);
+      if (group === undefined) this.#byFirstPart.set(first, [name]);
+      else group.push(name);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(name);
+  }
+
+  /** Returns the branches whose directories, or parents of these, some file system takes for a branch's. */
+  near(name: string): readonly string[] {
+    return this.#byFirstPart.get(foldedFirstPart(name)) ?? [];
+  }
+}
+
+const foldedFirstPart = (name: string): string => foldName(name.split("/", 1)[0]);
+
+async function sweepTree(sweep: OrphanSweep, registered: RegisteredBranches): Promise<void> {
   const tree = branchTree(sweep.table.mainRoot);
   const stat = await sweep.table.disk.stat(tree);
   await sweepBelow(sweep, registered, "", 0);
@@ -179,7 +207,7 @@ async function sweepTree(sweep: OrphanSweep, registered: readonly string[]): Pro
 /** Sweeps the directories whose branch names begin with `prefix`, innermost first. */
 async function sweepBelow(
   sweep: OrphanSweep,
-  registered: readonly string[],
+  registered: RegisteredBranches,
   prefix: string,
   depth: number,
 ): Promise<void> {
@@ -191,8 +219,9 @@ async function sweepBelow(
     const root = join(directory, name);
     const stat = await sweep.table.disk.stat(root);
     await sweepBelow(sweep, registered, `${branch}/`, depth + 1);
+    if (registered.has(branch)) continue;
     // The disk may list a directory under another spelling of the branch's name.
-    const staying = await asSpelledBy(sweep.table, branch, registered);
+    const staying = await asSpelledBy(sweep.table, branch, registered.near(branch));
     if (staying.includes(branch)) continue;
     await sweepBranch(sweep, root, ownParts(branch, staying));
     await removeIfEmpty(sweep, root, stat);
