@@ -137,11 +137,6 @@ export const inflate: ((codec: "gzip" | "brotli", bytes: Uint8Array, maxBytes: n
     return codec === "gzip" ? zlib.gunzipSync(bytes, options) : zlib.brotliDecompressSync(bytes, options);
   };
 
-/** Loads a stemmer of lower-case words, or null for an unknown language. Null without stemmers. */
-export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = async (
-  language,
-) => (await importNodeModule(() => import("./stemmers.js"))).snowballStemmer(language);
-
 /** Name of the threads' script, without its extension. */
 const SCRIPT = "tiltyardWorker";
 

@@ -106,7 +106,3 @@ export const startHash: ((name: HashName) => PieceHash) | null = null;
 export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;
 
 export const hashSha256 = (bytes: Uint8Array): Uint8Array => sha256(bytes);
-
-export const loadStemmer: ((language: string) => Promise<((word: string) => string) | null>) | null = async (
-  language,
-) => (await import("./stemmers.js")).snowballStemmer(language);

@@ -5,7 +5,7 @@
  */
 
 import { UnsupportedError } from "../../errors.js";
-import { loadStemmer } from "../../platform/native.js";
+import { loadStemmer } from "../../platform/loadStemmer.js";
 import { stemEnglish } from "./englishStemmer.js";
 
 /** Returns the stem of a word in lower case. */
@@ -19,10 +19,10 @@ const MAX_KEPT_LENGTH = 24;
 /** Returns the stemmer of a language, by its name in indexes. @throws UnsupportedError if there is none */
 export async function stemmerOf(language: string): Promise<Stem> {
   if (language === "English") return cachedStems(stemEnglish);
-  const stem = await loadStemmer?.(language);
-  if (stem != null) return cachedStems(stem);
+  const stem = await loadStemmer(language);
+  if (stem !== null) return cachedStems(stem);
   throw new UnsupportedError(
-    `stem: this ${loadStemmer === null ? "runtime" : "release"} has no stemmer for the language ${language.slice(0, 80)}; set stem to false, or the language to English`,
+    `stem: this release has no stemmer for the language ${language.slice(0, 80)}; set stem to false, or the language to English`,
   );
 }
 
