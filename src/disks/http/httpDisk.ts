@@ -82,6 +82,7 @@ class HttpDisk implements DiskImplementation {
     this.#source = {
       requests: this.#requests,
       blocks: new BlockCache(),
+      validators: new LruCache(MAX_KNOWN_FILES),
       onChange: ({ hostPath }) => this.#forget(hostPath),
     };
   }

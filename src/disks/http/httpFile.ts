@@ -99,6 +99,7 @@ export class HttpFile implements ReadHandle {
   readonly #file: KnownFile;
   readonly #requests: RangeRequests;
   readonly #blocks: BlockCache;
+  readonly #validators: LruCache<string> | undefined;
   readonly #onChange: (file: KnownFile) => void;
   /** Parts that came with the opening, ascending; they stay as long as the handle. */
   readonly #pieces: readonly FilePiece[];
@@ -109,12 +110,17 @@ export class HttpFile implements ReadHandle {
    * @param pieces parts of the file that are known, ascending
    * @param onChange receives the file if the host has another one meanwhile
    */
-  constructor(file: KnownFile, pieces: readonly FilePiece[], { requests, blocks, onChange }: HttpFileSource) {
+  constructor(
+    file: KnownFile,
+    pieces: readonly FilePiece[],
+    { requests, blocks, onChange, validators }: HttpFileSource,
+  ) {
     this.#file = file;
     ({ path: this.path, size: this.size, identity: this.identity } = file);
     this.#pieces = pieces;
     this.#requests = requests;
     this.#blocks = blocks;
+    this.#validators = validators;
     this.#onChange = onChange;
   }
 
@@ -181,7 +187,7 @@ export class HttpFile implements ReadHandle {
 
   async #readSpan({ start, end }: Span): Promise<{ start: number; bytes: Uint8Array }> {
     const fetched = await this.#requests.range(this.#file.hostPath, { start, end }, this.size);
-    if (fetched === null || !isOf(this.#file, fetched)) {
+    if (fetched === null || !isOf(this.#file, fetched) || !this.#isSeen(fetched)) {
       this.#onChange(this.#file);
       throw changedFile(this.path);
     }
@@ -189,6 +195,15 @@ export class HttpFile implements ReadHandle {
     if (bytes.length < UNCACHED_BYTES || bytes.length === this.size)
       this.#blocks.keep(keyOf(this.#file), fetched.start, bytes, this.size);
     return { start: fetched.start, bytes };
+  }
+
+  /** True unless an earlier read of the file came with another validator; an index tells none. */
+  #isSeen({ validator }: FetchedBytes): boolean {
+    if (validator === null || this.#validators === undefined) return true;
+    const key = keyOf(this.#file);
+    const seen = this.#validators.peek(key);
+    if (seen === undefined) this.#validators.set(key, validator, 1);
+    return seen === undefined || seen === validator;
   }
 
   /** Copies a piece from known parts and cached blocks. Returns false if bytes are missing. */
@@ -223,6 +238,8 @@ export interface HttpFileSource {
   readonly requests: RangeRequests;
   readonly blocks: BlockCache;
   readonly onChange: (file: KnownFile) => void;
+  /** Validators of files that were read, by {@link keyOf}. Default: those of the files tell all. */
+  readonly validators?: LruCache<string>;
 }
 
 /** Key of a file's blocks. */

@@ -556,6 +556,26 @@ describe("hosts that misbehave", () => {
     await expect(table.take([10_000])).rejects.toThrow(NamespaceError);
   });
 
+  it("a published data file that is replaced in place gives a typed error for good", async ({
+    root: own,
+    ns,
+  }) => {
+    const rows = Array.from({ length: 40_000 }, (_, id) => ({
+      id,
+      text: `${id} ${LONG}${(id * 7919) % 40_001}`,
+    }));
+    await ns.createTable({ id: ["t"] }, rows);
+    await publishIndex(ns);
+    const host = await hostOf(own);
+    const table = readerOf(host.url).table("t");
+    await table.take([0]);
+    const [name] = await readdir(join(own, "t.lance", "data"));
+    const now = new Date(Date.now() + 60_000);
+    await utimes(join(own, "t.lance", "data", name), now, now);
+    for (const row of [39_000, 20_000])
+      await expect(table.take([row])).rejects.toThrow(ConcurrentModificationError);
+  });
+
   it.each([
     ["a later version", { format: "tiltyard-index", version: 2, tables: [] }, UnsupportedError],
     ["tables of another type", { format: "tiltyard-index", version: 1, tables: {} }, CorruptFileError],
