@@ -100,13 +100,7 @@ const widthOf = (line: string): number =>
 
 describe.skipIf(!HAS_PTY)("in a terminal", () => {
   it.each([40, 100])("tables fit into %i columns", async (columns) => {
-    for (const words of [
-      ["head", "wide"],
-      ["ls"],
-      ["schema", "wide"],
-      ["versions", "wide"],
-      ["file", "wide"],
-    ]) {
+    for (const words of [["head", "wide"], ["ls"], ["schema", "wide"], ["versions", "wide"]]) {
       const { output, exitCode } = await inTerminal(words, columns);
       expect(exitCode).toBe(0);
       const lines = plain(output).split(/\r?\n/);
