@@ -75,8 +75,11 @@ const SOAK_ONLY = [
   "typeScripts",
 ].map((name) => `test/stranger/${name}.test.ts`);
 
-/** They install gigabytes of Python, clients of LanceDB, or servers: `npm run test:engines`, `npm run test:clients` and `test:stores` have them. */
-const OF_OTHERS = ["test/engines/**", "test/clients/**", "test/stores/**"];
+/**
+ * They install gigabytes of Python, clients of LanceDB, or servers, or need a browser: `npm run test:engines`, `test:clients`,
+ * `test:stores` and `test:browsers` have them.
+ */
+const OF_OTHERS = ["test/engines/**", "test/clients/**", "test/stores/**", "test/browsers/**"];
 
 const PATIENCE_MS = 600_000;
 const WATCHED = process.env.CI === undefined;

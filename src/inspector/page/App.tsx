@@ -174,9 +174,11 @@ function TablePage({ route, go, isWritable }: TablePageProps) {
         {loaded.value && <Facts table={loaded.value} />}
         <Tabs route={route} go={go} />
       </header>
-      <Result of={loaded}>
-        {(table) => <TableView {...{ table, route, go, isWritable, asked }} reload={loaded.reload} />}
-      </Result>
+      <section class="view" role="tabpanel" id="view" aria-labelledby={`tab-${route.view}`}>
+        <Result of={loaded}>
+          {(table) => <TableView {...{ table, route, go, isWritable, asked }} reload={loaded.reload} />}
+        </Result>
+      </section>
     </>
   );
 }
@@ -197,11 +199,7 @@ function TableView({
     );
   }
   const Part = PARTS[route.view];
-  return (
-    <section class="view" role="tabpanel" id="view" aria-labelledby={`tab-${route.view}`}>
-      <Part {...{ ...rest, table, route, choice }} />
-    </section>
-  );
+  return <Part {...{ ...rest, table, route, choice }} />;
 }
 
 function VersionChip({

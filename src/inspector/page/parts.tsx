@@ -1,7 +1,7 @@
 /** Small parts that all views use. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { CallError } from "./calls.ts";
 import type { Loaded } from "./state.ts";
 
@@ -83,7 +83,7 @@ export function Drawer({
   readonly children: ComponentChildren;
 }) {
   const panel = useRef<HTMLElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement as HTMLElement | null;
     panel.current?.focus();
     return () => before?.focus?.();

@@ -47,7 +47,7 @@ export function JobsView({ choice, isWritable }: ViewProps) {
   if (jobs === null) return <Busy />;
   const sorted = [...jobs].sort((left, right) => right.createdAt.localeCompare(left.createdAt));
   return (
-    <div class="scroll padded">
+    <div class="scroll padded" tabIndex={0} role="region" aria-label="Jobs of the table">
       {error !== null && <Failure error={error} />}
       {jobs.length === 0 && (
         <Empty title="No jobs">

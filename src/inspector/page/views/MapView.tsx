@@ -40,7 +40,11 @@ export function MapView({ choice, table, route, go }: ViewProps) {
         <div class="toolbar flush">
           <label>
             Column{" "}
-            <select value={column} onChange={(event) => setColumn(event.currentTarget.value)}>
+            <select
+              aria-label="Column"
+              value={column}
+              onChange={(event) => setColumn(event.currentTarget.value)}
+            >
               {vectors.map(({ name }) => (
                 <option key={name}>{name}</option>
               ))}
@@ -48,7 +52,11 @@ export function MapView({ choice, table, route, go }: ViewProps) {
           </label>
           <label>
             Colour{" "}
-            <select value={colour} onChange={(event) => setColour(event.currentTarget.value)}>
+            <select
+              aria-label="Colour"
+              value={colour}
+              onChange={(event) => setColour(event.currentTarget.value)}
+            >
               <option value="">none</option>
               {colourable.map(({ name }) => (
                 <option key={name}>{name}</option>

@@ -10,7 +10,7 @@ export function SchemaView({ table }: ViewProps) {
   if (fields.length === 0) return <Empty title="This table has no columns" />;
   const indexesOf = (path: string) => table.indexes.filter(({ columns }) => columns.includes(path));
   return (
-    <div class="scroll padded">
+    <div class="scroll padded" tabIndex={0} role="region" aria-label="Columns">
       <table class="plain">
         <caption class="hidden">Columns</caption>
         <thead>

@@ -262,12 +262,12 @@ function Treemap({ part, open }: { readonly part: Part; open(part: Part): void }
             class={`tile shade-${index % 6}${isSmall ? " small" : ""}`}
             style={{ left: `${x0}px`, top: `${y0}px`, width: `${tileWidth}px`, height: `${tileHeight}px` }}
             title={`${text}${tile.note === "" ? "" : `\n${tile.note}`}`}
-            aria-label={text}
+            {...(isSmall ? { "aria-label": text } : {})}
             disabled={!canOpen(tile)}
             onClick={() => open(tile)}
           >
             {!isSmall && <bdi>{visibleText(tile.name)}</bdi>}
-            {!isSmall && tileHeight > 40 && <span>{formatBytes(tile.bytes)}</span>}
+            {!isSmall && <span class={tileHeight > 40 ? "" : "hidden"}>{formatBytes(tile.bytes)}</span>}
           </button>
         );
       })}
