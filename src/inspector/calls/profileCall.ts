@@ -52,7 +52,10 @@ export async function profile(context: CallContext, request: unknown): Promise<P
   const answer: ProfileAnswer = {
     rows: rowCount,
     nulls: nulls ?? 0,
-    ...(counts.different !== undefined && { distinct: Number(counts.different) }),
+    ...(counts.different !== undefined && {
+      // The estimate may exceed the number of values.
+      distinct: Math.min(Number(counts.different), Number(counts.filled)),
+    }),
     ...(counts.low !== undefined &&
       counts.low !== null && { min: labelOf(counts.low), max: labelOf(counts.high) }),
     ...(typeof counts.mean === "number" && { mean: counts.mean }),

@@ -245,6 +245,9 @@ const Facts = ({ table: { stats, indexes, description } }: { readonly table: Tab
 );
 
 function Tabs({ route, go }: { readonly route: Route; go(route: Route): void }) {
+  useEffect(() => {
+    document.getElementById(`tab-${route.view}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [route.view]);
   const move = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;

@@ -10,7 +10,10 @@ import type { Projection } from "../projection.worker.ts";
 import { useCall } from "../state.ts";
 
 const SAMPLE = 2000;
-const PALETTE = ["#4269d0", "#d97706", "#d6336c", "#2b8a3e", "#7048e8", "#0c8599", "#a0522d", "#868e96"];
+const PALETTE = [
+  ...["#4269d0", "#d97706", "#d6336c", "#2b8a3e", "#7048e8", "#0c8599"],
+  ...["#a0522d", "#5c940d", "#9c36b5", "#1098ad", "#868e96"],
+];
 const MAX_CLASSES = PALETTE.length - 1;
 
 /** A sample of a vector column in two dimensions: by principal components at once, and by UMAP. */
