@@ -11,8 +11,8 @@ import type { DirectoryNamespace } from "tiltyard";
 import type { InspectorOptions } from "tiltyard/inspector";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
-import { openPage, startChromium } from "./chromium.js";
-import { copyGoldenTables, makeHostileTables, makeLargeTable } from "./inspectedTables.js";
+import { openPage, startChromium } from "./support/chromium.js";
+import { copyGoldenTables, makeHostileTables, makeLargeTable } from "./support/inspectedTables.js";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const ROWS = Number(process.env.INSPECTOR_ROWS ?? "200000");

@@ -2,9 +2,10 @@
 
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { type Bundle, bundleForBrowsers } from "./bundle.js";
+import { startChromium } from "./chromium.js";
 
 export interface TestBrowser {
   /** Address of the files of the bundle. */
@@ -41,10 +42,7 @@ export function sharedBrowser(): TestBrowser {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-      args: ["--no-sandbox"],
-    });
+    browser = await startChromium();
   });
   afterAll(async () => {
     await browser.close();

@@ -21,7 +21,7 @@ import {
 } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 
-const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
+const GOLDEN = fileURLToPath(new URL("../../golden", import.meta.url));
 const BATCH_ROWS = 50_000;
 const DIMENSION = 16;
 const CLUSTERS = 9;
@@ -188,7 +188,7 @@ export async function makeHostileTables(ns: DirectoryNamespace): Promise<void> {
       photo: picture(250, 120, 90),
     },
     {
-      markup: "${window.attacked = true}",
+      markup: "{{window.attacked = true}}",
       long: "",
       control: "\ud83d\ude00 emoji",
       arabic: null,
