@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { JsonField } from "../../../namespace/tables.ts";
 import type { TableChoice } from "../calls.ts";
-import { formatCount, formatType, isNumberField, isVectorField, visibleText } from "../format.ts";
+import { formatCount, formatType, isNumberField, visibleText } from "../format.ts";
 import { useVirtual } from "../useVirtual.ts";
 import { Cell, textOfCell } from "./Cell.tsx";
 import { PENDING, type RowSource } from "./RowSource.ts";
@@ -31,16 +31,16 @@ interface GridProps {
   open(row: number, column: number): void;
 }
 
+/** Widths by the type of a column, in pixels; the first that fits counts. */
+const WIDTHS: readonly (readonly [types: RegExp, width: number])[] = [
+  [/^(?:struct|map|list|large_list)/, 260],
+  [/utf8|string/, 220],
+  [/^(?:float64|double|timestamp|fixed_size_list)/, 175],
+];
+
 function initialWidth(field: JsonField): number {
-  const named = field.name.length * 8 + 58;
-  const typed = isVectorField(field)
-    ? 170
-    : /struct|list|map/.test(field.type.type)
-      ? 260
-      : /utf8|string/.test(field.type.type)
-        ? 220
-        : 130;
-  return Math.max(typed, Math.min(named, 280));
+  const typed = WIDTHS.find(([types]) => types.test(field.type.type))?.[1] ?? 130;
+  return Math.max(typed, Math.min(field.name.length * 8 + 58, 280));
 }
 
 /** A grid of any number of rows. Only what is in sight exists in the document. */
