@@ -1,6 +1,7 @@
 /** Checks the versions of a branch: manifests, records of changes, the refs, and that files exist. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { CHECK_BLOCK_BYTES, lookAtCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
 import { join } from "../../platform/native.js";
@@ -13,7 +14,6 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import { readManifestAnew } from "../../table/versions/openVersion.js";
 import {
   branchRefPath,
-  hintPath,
   isFileName,
   parseTransactionFileName,
   tagPath,
@@ -61,7 +61,7 @@ export class VerifiedFiles {
     const latest = entries.at(-1)?.version ?? -1;
     const hint = await readHint(this.table);
     if (typeof hint === "number" && hint > latest) {
-      const path = hintPath(this.table.root);
+      const path = versionsDirectory(this.table.root);
       const message = `version ${hint} was committed, but its manifest does not exist`;
       this.damages.add({ kind: "missingFile", path, message, version: hint, remedy: FROM_OTHER_VERSION });
     }
@@ -125,7 +125,15 @@ export class VerifiedFiles {
       if (transactionFile === "" || !isFileName(transactionFile)) return;
       // The file is read although the manifest may hold a copy.
       const bytes = await this.table.disk.readFile(path, MAX_TRANSACTION_BYTES);
-      if (bytes !== null) decodeTransactionFile(bytes, path);
+      if (bytes !== null) {
+        decodeTransactionFile(bytes, path);
+        // A damaged mark of the checksum looks like no checksum, but the tag before it is still there.
+        const isChecked = lookAtCheckBlock(bytes, bytes.length - CHECK_BLOCK_BYTES) === "intact";
+        const tagStart = bytes.length - CHECK_BLOCK_BYTES - 3;
+        if (!isChecked && bytes[tagStart] === 0xc2 && bytes[tagStart + 1] === 0x3e) {
+          throw new CorruptFileError(path, 0, "the checksum of the record is damaged");
+        }
+      }
       // The records of inherited versions lie in the directory of their source.
       else if (this.table.branch === null && file.manifest.basePaths.length === 0) {
         throw new CorruptFileError(path, 0, "the record of the change is missing");
