@@ -82,7 +82,16 @@ const ARROWS: Record<string, readonly string[]> = {
     "optionMembers",
     "DirectoryNamespace",
   ],
-  inspector: ["errors", "async", "ident", "namespace", "optionMembers", "DirectoryNamespace", "rest"],
+  inspector: [
+    "errors",
+    "async",
+    "bytes",
+    "ident",
+    "namespace",
+    "optionMembers",
+    "DirectoryNamespace",
+    "rest",
+  ],
   tokenizeText: ["errors", "async", "namespace", "requestMembers", "operations"],
   index: [
     "tokenizeText",

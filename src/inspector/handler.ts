@@ -6,6 +6,7 @@
  * session.
  */
 
+import { lazyModule } from "../async/lazy.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal } from "../namespace/request.js";
@@ -246,9 +247,11 @@ const isVisit = ({ method, headers }: Request): boolean =>
   headers.get("sec-fetch-dest") === "document" &&
   !headers.has("origin");
 
+const page = lazyModule(() => import("./pageFiles.js"));
+
 async function pageFile(path: string, isHead: boolean): Promise<Response> {
   // The page takes a third of a megabyte, which a program without visitors does not need.
-  const { PAGE_FILES } = await import("./pageFiles.js");
+  const { PAGE_FILES } = await page.get();
   if (PAGE_FILES === null) {
     throw new Refusal(503, "ServiceUnavailable", "the page is not built; npm run build builds it");
   }

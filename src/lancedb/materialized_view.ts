@@ -75,16 +75,18 @@ interface StoredView {
 
 /** @throws Error for a text that is not the definition of a view */
 function storedView(text: string, name: string): StoredView {
+  const refusal = failure(`The definition of the view '${name}' is not valid`);
+  let stored: unknown;
   try {
-    const stored = JSON.parse(text);
-    const { source_table, projections = [], inputs = [], source_namespace = [] } = stored;
-    if (typeof source_table === "string" && [projections, inputs, source_namespace].every(Array.isArray)) {
-      return stored;
-    }
-  } catch (error) {
-    if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
+    stored = JSON.parse(text);
+  } catch {
+    throw refusal;
   }
-  throw failure(`The definition of the view '${name}' is not valid`);
+  const { source_table, projections = [], inputs = [], source_namespace = [] } = Object(stored);
+  if (typeof source_table === "string" && [projections, inputs, source_namespace].every(Array.isArray)) {
+    return stored as StoredView;
+  }
+  throw refusal;
 }
 
 /** A view and the query that defines it. */

@@ -10,6 +10,7 @@ import { enlarged } from "../../bytes/growing.js";
 import {
   ConcurrentModificationError,
   CorruptFileError,
+  messageOf,
   NamespaceError,
   PermissionDeniedError,
   ServiceUnavailableError,
@@ -335,7 +336,7 @@ function retryAfter(text: string | null): number | null {
 }
 
 function lastFailure(path: string, error: unknown): Error {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const { status } = (error as { cause?: { status?: unknown } }).cause ?? {};
   const text = message.startsWith(`${path}:`) ? message : `${path}: the host cannot be read: ${message}`;
   return status === 429

@@ -1,5 +1,6 @@
 /** Values as cells of the grid show them: bounded in size, and of types that JSON has. */
 
+import { isDate, isMapObject, isUint8Array } from "../../bytes/anyRealm.js";
 import type { CellPreview } from "./answers.js";
 
 /** Characters of a text that a cell gets. */
@@ -40,9 +41,9 @@ export function previewOf(value: unknown): CellPreview {
       return null;
   }
   if (value === null) return null;
-  if (value instanceof Uint8Array) return previewOfBytes(value, value.length);
+  if (isUint8Array(value)) return previewOfBytes(value, value.length);
   if (ArrayBuffer.isView(value)) return previewOfVector(value as unknown as ArrayLike<number | bigint>);
-  if (value instanceof Date) return value.toISOString();
+  if (isDate(value)) return value.toISOString();
   const writer = new NestedWriter(NESTED_CHARACTERS);
   writer.write(value, 0);
   return { kind: "nested", text: writer.text, isCut: writer.isCut };
@@ -92,16 +93,16 @@ export class NestedWriter {
   write(value: unknown, depth: number): void {
     if (this.text.length >= this.maxCharacters || depth > DEPTH) {
       this.#cut();
-    } else if (value instanceof Map) {
+    } else if (isMapObject(value)) {
       const entries = [...value].map(([key, item]): [string, unknown] => [String(key), item]);
       this.#writeMembers(entries, depth);
-    } else if (value instanceof Uint8Array) {
+    } else if (isUint8Array(value)) {
       this.#append(
         JSON.stringify(hexOf(value.subarray(0, HEX_BYTES)) + (value.length > HEX_BYTES ? "…" : "")),
       );
     } else if (Array.isArray(value) || ArrayBuffer.isView(value)) {
       this.#writeItems(value as unknown as ArrayLike<unknown>, depth);
-    } else if (value instanceof Date) {
+    } else if (isDate(value)) {
       this.#append(JSON.stringify(value.toISOString()));
     } else if (typeof value === "object" && value !== null) {
       this.#writeMembers(Object.entries(value), depth);

@@ -1,6 +1,7 @@
 /** Calls that read rows: pages of the grid, rows that a filter selects, and single values. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { isUint8Array } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { formatQuotedPath } from "../../ident.js";
 import type { LazyBlob, QueryResult } from "../../namespace/queries.js";
@@ -185,7 +186,7 @@ export async function cell(context: CallContext, request: unknown): Promise<Cell
   const members = requireMembers(request, [...TABLE_MEMBERS, "rowId", "column"]);
   const value = await readValue(context, members);
   if (typeof value === "string") return cutText(value);
-  if (value instanceof Uint8Array) {
+  if (isUint8Array(value)) {
     const head = value.subarray(0, 4096);
     return { text: hexDump(head), isCut: head.length < value.length };
   }
@@ -206,7 +207,7 @@ export async function image(
 ): Promise<{ readonly media: string; readonly bytes: Uint8Array } | null> {
   const members = requireMembers(request, [...TABLE_MEMBERS, "rowId", "column"]);
   const value = await readValue(context, members);
-  if (!(value instanceof Uint8Array) || value.length > MAX_IMAGE_BYTES) return null;
+  if (!isUint8Array(value) || value.length > MAX_IMAGE_BYTES) return null;
   const media = imageType(value);
   return media === null ? null : { media, bytes: value };
 }

@@ -2,6 +2,7 @@
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { performance } from "../../async/timers.js";
+import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import type { QueryPlanNode, QueryTableRequest } from "../../namespace/queries.js";
 import type { FullTextQuery } from "../../namespace/textQueries.js";
@@ -159,7 +160,7 @@ async function vectorsOf(
 }
 
 const isVector = (value: unknown): value is ArrayLike<number> =>
-  (ArrayBuffer.isView(value) && !(value instanceof DataView)) ||
+  (ArrayBuffer.isView(value) && tagOf(value) !== "DataView") ||
   (Array.isArray(value) && typeof value[0] === "number");
 
 function numbersOf(members: CallMembers, names: readonly string[]): Readonly<Record<string, number>> {
