@@ -109,11 +109,11 @@ export function answerFailure(what: string, answer: FailedAnswer, settings: S3Se
   if (status === 429 || (code !== undefined && NOT_BEGUN_CODES.has(code))) {
     return { error: new ServiceUnavailableError(`${what}: ${reason}`), kind: "retry" };
   }
-  if (status >= 500 || status === 408) {
-    return { error: new ServiceUnavailableError(`${what}: ${reason}`), kind: "uncertain" };
-  }
   if (status === 501 || code === "NotImplemented") {
     return final(new InternalError(`${what}: the server does not implement this request`));
+  }
+  if (status >= 500 || status === 408) {
+    return { error: new ServiceUnavailableError(`${what}: ${reason}`), kind: "uncertain" };
   }
   return final(new InternalError(`${what}: the S3 server refused the request: ${reason}`));
 }

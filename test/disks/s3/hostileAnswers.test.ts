@@ -34,6 +34,7 @@ describe("a server that refuses", () => {
       /is in us-west-2/,
     ],
     [400, failure(400, "InvalidArgument"), "Internal", /InvalidArgument/],
+    [501, failure(501, "NotImplemented"), "Internal", /does not implement this request/],
   ])("with %i gives a typed error on every call", async (_status, answer, type, message) => {
     const { server, open } = await startBucket();
     server.answerInstead = () => answer;
