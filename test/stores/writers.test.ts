@@ -2,13 +2,14 @@
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { FaultyProxy } from "../support/faultyProxy.js";
 import { chooseFault } from "./support/faults.js";
 import { STORES, Store } from "./support/stores.js";
 import { BucketWriter, expectRows } from "./support/writers.js";
 
 const WRITERS = 8;
-const COMMITS = 500;
+const COMMITS = runsOf("STORE_COMMITS", 500);
 
 describe.each(STORES)("processes that append to a table in a bucket of %s", (name) => {
   let store: Store;
