@@ -28,7 +28,7 @@
  */
 
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
-import { basename, dirname, isSameBytes, join, sep } from "../platform/native.js";
+import { basename, dirname, isSameBytes, isWindows, join } from "../platform/native.js";
 import type { Disk, FileStat } from "./disk/disk.js";
 import { codeOf, isDiskFull } from "./disk/errno.js";
 import type { LockLease } from "./disk/locks.js";
@@ -364,7 +364,7 @@ export async function fenceOff(disk: Disk, directory: string): Promise<void> {
  * permission.
  */
 export const isUnmovable = (error: unknown): boolean =>
-  codeOf(error) === "EXDEV" || (sep === "\\" && OPEN_FILE_CODES.has(codeOf(error)));
+  codeOf(error) === "EXDEV" || (isWindows() && OPEN_FILE_CODES.has(codeOf(error)));
 
 /** Codes with which Windows refuses to rename a directory that contains an open file. */
 const OPEN_FILE_CODES: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);

@@ -49,6 +49,9 @@ export const hostTimers = {
 /** Milliseconds since the machine was started, sleep included; some systems round it to seconds. */
 export const uptimeMs = (): number => os.uptime() * 1000;
 
+/** True on Windows, where files and directories in use resist renames. */
+export const isWindows = (): boolean => process.platform === "win32";
+
 /** Home directory of the user; null in runtimes that have none. */
 export const homeDirectory = (): string | null => os.homedir();
 

@@ -26,6 +26,9 @@ export const hostTimers = {
 
 export const uptimeMs = (): number => performance.now();
 
+/** Browsers have no file system of Windows. */
+export const isWindows = (): boolean => false;
+
 /** Home directory of the user: there is none. */
 export const homeDirectory = (): string | null => null;
 

@@ -16,7 +16,7 @@ import { lazyModule } from "../../async/lazy.js";
 import { sleep } from "../../async/sleep.js";
 import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { ServiceUnavailableError } from "../../errors.js";
-import { join, resolve, sep } from "../../platform/native.js";
+import { isWindows, join, resolve } from "../../platform/native.js";
 import { type Confinement, confirmDirectory } from "../disk/confinement.js";
 import { codeOf } from "../disk/errno.js";
 import type { DiskLock, DiskLocks, LockLease, LockState } from "../disk/locks.js";
@@ -260,7 +260,7 @@ function attemptsOn(locks: DiskLocks, resolved: string, staleMs: number, options
  * does not rename a directory in use, and does not open one that is being removed.
  */
 const mayPass = (error: unknown): boolean =>
-  codeOf(error) === "EBUSY" || (sep === "\\" && (codeOf(error) === "EPERM" || codeOf(error) === "EACCES"));
+  codeOf(error) === "EBUSY" || (isWindows() && (codeOf(error) === "EPERM" || codeOf(error) === "EACCES"));
 
 function notFree(directory: string): ServiceUnavailableError {
   return new ServiceUnavailableError(`${directory} is locked by another writer; try again later`);
