@@ -54,8 +54,10 @@ async function readColumn(
   if (missing.size < 2) return;
   const ascending = [...missing].sort((a, b) => a - b);
   const spans = ascending.map((partition) => ({ start: starts[partition], end: starts[partition + 1] }));
-  const reading = rows.spans(name, spans, signal);
+  let reading: Promise<readonly Column[]> | undefined;
   const load = async (index: number): Promise<{ value: Column; weight: number }> => {
+    // Other searches share what is read here, so it goes on when this one is aborted.
+    reading ??= rows.spans(name, spans);
     const value = (await reading)[index];
     return { value, weight: columnBytes(value) + 128 };
   };
