@@ -96,10 +96,11 @@ export const BTREE: IndexKind = {
 };
 
 async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
-  const [lookup, data] = await Promise.all([
-    OpenIndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type)),
-    OpenIndexFile.open(files, PAGE_DATA, pageData(field.type)),
-  ]);
+  const [lookup, data] = await OpenIndexFile.openBoth(
+    files,
+    [PAGE_LOOKUP, pageLookup(field.type)],
+    [PAGE_DATA, pageData(field.type)],
+  );
   if ((lookup.text("range_partitioned") ?? "false") !== "false") {
     throw new UnsupportedError(`${lookup.path}: this release does not support range-partitioned indexes`);
   }

@@ -315,10 +315,11 @@ async function openHead(
   tokenFormat: PartitionForm["tokens"],
 ): Promise<{ readonly docs: OpenIndexFile; readonly tokens: OpenIndexFile }> {
   const fstColumns = [{ name: "_token_fst_bytes", type: LARGE_BINARY_TYPE }];
-  const [docs, tokens] = await Promise.all([
-    OpenIndexFile.open(files, names.docs, DOCUMENT_COLUMNS),
-    OpenIndexFile.open(files, names.tokens, tokenFormat === "fst" ? fstColumns : TOKEN_COLUMNS),
-  ]);
+  const [docs, tokens] = await OpenIndexFile.openBoth(
+    files,
+    [names.docs, DOCUMENT_COLUMNS],
+    [names.tokens, tokenFormat === "fst" ? fstColumns : TOKEN_COLUMNS],
+  );
   return { docs, tokens };
 }
 

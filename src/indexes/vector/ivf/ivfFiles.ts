@@ -60,14 +60,11 @@ export async function openIvfFiles(files: IndexFiles, field: TableField): Promis
   const vectors = vectorTypeOf(field);
   if (vectors === null) throw new UnsupportedError("its column holds no vectors");
   const { item, dimension } = vectors;
-  const opening = OpenIndexFile.open(files, AUXILIARY_FILE, []);
-  // The failure of the model says more: indexes of old releases lack the other file.
-  opening.catch(() => undefined);
-  const model = await OpenIndexFile.open(files, INDEX_FILE, []);
+  // Indexes of old releases lack the second file: the failure of the first says more.
+  const [model, storage] = await OpenIndexFile.openBoth(files, [INDEX_FILE, []], [AUXILIARY_FILE, []]);
   const { kind, metric } = kindOf(model);
   const ivf = await modelOf(model);
   const centroids = centroidsOf(ivf, model, item, dimension);
-  const storage = await opening;
   const codes = await openCodes(codeKindOf(kind), metric, storage, item, dimension);
   const columns = [{ name: ROW_ID_COLUMN, type: UINT64_TYPE }, ...codes.columns];
   const rows = await OpenIndexFile.open(files, AUXILIARY_FILE, columns);
