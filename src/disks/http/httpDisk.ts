@@ -116,7 +116,7 @@ class HttpDisk implements DiskImplementation {
     if (index === null) return this.#listUnindexed(path, hostPath);
     const { rest } = tablePathOf(hostPath);
     if (rest.length < 2 && index.covers(`${hostPath}/any`)) return index.entries(hostPath);
-    // Of other directories, only the files of the latest version are known.
+    // In other directories, only the files of the latest version are known.
     const heads = await this.#headsOf(index, hostPath);
     const names = new Map<string, DirectoryEntry["kind"]>();
     for (const { name, kind } of index.entries(hostPath) ?? []) names.set(name, kind);

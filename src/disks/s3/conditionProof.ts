@@ -36,7 +36,7 @@ export class ConditionProof {
     const body = new TextEncoder().encode("probe");
     const put = () =>
       this.#client.send({ method: "PUT", key, body, headers: { "if-none-match": "*" }, accepts: [412] });
-    // What cannot be removed is an object of five bytes that nobody reads.
+    // If it cannot be removed, an object of five bytes stays that nobody reads.
     const remove = () => this.#client.send({ method: "DELETE", key, accepts: [404] }).catch(() => undefined);
     let isChecked: boolean;
     try {

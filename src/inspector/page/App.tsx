@@ -26,7 +26,7 @@ const TITLES: Readonly<Record<View, string>> = {
   jobs: "Jobs",
 };
 
-/** What every view of a table gets. */
+/** Properties of each view of a table. */
 export interface ViewProps {
   readonly choice: TableChoice & { readonly version: number };
   readonly table: TableAnswer;

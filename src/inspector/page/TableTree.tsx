@@ -41,12 +41,12 @@ function entriesOf(
   closed: ReadonlySet<string>,
 ): Entry[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = tables.filter((id) => {
+  const matches = tables.filter((id) => {
     const text = id.join(" / ").toLowerCase();
     return words.every((word) => text.includes(word));
   });
   const counts = new Map<string, number>();
-  for (const id of found) {
+  for (const id of matches) {
     for (let depth = 1; depth < id.length; depth++) {
       const key = JSON.stringify(id.slice(0, depth));
       counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -54,7 +54,7 @@ function entriesOf(
   }
   const entries: Entry[] = [];
   const seen = new Set<string>();
-  for (const id of [...found].sort(comparePaths)) {
+  for (const id of [...matches].sort(comparePaths)) {
     let isHidden = false;
     for (let depth = 1; depth < id.length && !isHidden; depth++) {
       const path = id.slice(0, depth);

@@ -111,16 +111,19 @@ export async function cleanUpVersions(table: TableAt, options: CleanupOptions): 
     const rest = { ...options, signal: undefined };
     postponed = await cleanUpOnce(table, rest, removed).catch(() => 0);
   }
-  return {
-    bytesRemoved: removed.bytes,
-    versionsRemoved: removed.versions,
-    dataFilesRemoved: removed.data,
-    deletionFilesRemoved: removed.deletions,
-    transactionFilesRemoved: removed.transactions,
-    indexFilesRemoved: removed.indices,
-    orphansRemoved: removed.orphans,
-  };
+  return cleanupResult(removed);
 }
+
+/** Returns what a cleanup tells of the files that it removed. */
+export const cleanupResult = (removed: RemovedFiles): CleanupResult => ({
+  bytesRemoved: removed.bytes,
+  versionsRemoved: removed.versions,
+  dataFilesRemoved: removed.data,
+  deletionFilesRemoved: removed.deletions,
+  transactionFilesRemoved: removed.transactions,
+  indexFilesRemoved: removed.indices,
+  orphansRemoved: removed.orphans,
+});
 
 /** @returns number of versions that stay only because the disk was full */
 async function cleanUpOnce(table: TableAt, options: CleanupOptions, removed: RemovedFiles): Promise<number> {

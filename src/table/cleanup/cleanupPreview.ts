@@ -15,7 +15,7 @@ import { ManifestReader } from "../versions/manifestImages.js";
 import type { TableAt } from "../versions/tableAt.js";
 import { timestampMillis } from "../versions/versionAsOf.js";
 import { listVersions } from "../versions/versions.js";
-import { type CleanupOptions, type CleanupResult, UNVERIFIED_MS } from "./cleanup.js";
+import { type CleanupOptions, type CleanupResult, cleanupResult, UNVERIFIED_MS } from "./cleanup.js";
 import { findFiles, RemovedFiles } from "./namedFiles.js";
 import { VersionFiles } from "./referencedFiles.js";
 import { isOutdated } from "./retentionPolicy.js";
@@ -79,13 +79,5 @@ export async function previewCleanup(table: TableAt, options: CleanupOptions): P
     removed[area.names] += present.length;
     removed.bytes += present.reduce((sum, { size }) => sum + size, 0);
   }
-  return {
-    bytesRemoved: removed.bytes,
-    versionsRemoved: removed.versions,
-    dataFilesRemoved: removed.data,
-    deletionFilesRemoved: removed.deletions,
-    transactionFilesRemoved: removed.transactions,
-    indexFilesRemoved: removed.indices,
-    orphansRemoved: 0,
-  };
+  return cleanupResult(removed);
 }
