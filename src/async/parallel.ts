@@ -189,3 +189,16 @@ export class Limit {
     });
   }
 }
+
+/**
+ * Waits for two results. If both fail, throws the failure of the first, so that the reason is always the
+ * same.
+ */
+export async function bothOf<First, Second>(
+  first: Promise<First>,
+  second: Promise<Second>,
+): Promise<[First, Second]> {
+  // Its failure is thrown below, unless the first one fails.
+  second.catch(() => undefined);
+  return [await first, await second];
+}

@@ -171,22 +171,6 @@ export class OpenIndexFile {
     return new OpenIndexFile(files, metadata, presentColumns);
   }
 
-  /**
-   * Opens two files at once. If both fail, the failure of the first is thrown, so that an index that cannot
-   * be read has one reason.
-   * @param first name and columns, as for {@link open}
-   */
-  static async openBoth(
-    files: IndexFiles,
-    first: readonly [name: string, columns: readonly FileColumnType[]],
-    second: readonly [name: string, columns: readonly FileColumnType[]],
-  ): Promise<[OpenIndexFile, OpenIndexFile]> {
-    const openingSecond = OpenIndexFile.open(files, ...second);
-    // Its failure is thrown below, unless the first file fails.
-    openingSecond.catch(() => undefined);
-    return [await OpenIndexFile.open(files, ...first), await openingSecond];
-  }
-
   get rowCount(): number {
     return this.metadata.rowCount;
   }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Limit, mapAhead, mapParallel, runParallel } from "../../src/async/parallel.js";
+import { bothOf, Limit, mapAhead, mapParallel, runParallel } from "../../src/async/parallel.js";
 
 const later = <T>(value: T, turns: number): Promise<T> =>
   turns === 0
@@ -247,5 +247,28 @@ describe("mapAhead", () => {
     await results.return();
     expect(held.at(-1)).toBe(0);
     expect(Math.max(...held)).toBe(8);
+  });
+});
+
+describe("bothOf", () => {
+  const later = async (text: string) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    throw new Error(text);
+  };
+  const atOnce = async (text: string) => {
+    throw new Error(text);
+  };
+
+  it("returns both results", async () => {
+    expect(await bothOf(Promise.resolve(1), Promise.resolve("b"))).toEqual([1, "b"]);
+  });
+
+  it("throws the failure of the first one, whichever fails earlier", async () => {
+    await expect(bothOf(later("first"), atOnce("second"))).rejects.toThrow("first");
+    await expect(bothOf(atOnce("first"), later("second"))).rejects.toThrow("first");
+  });
+
+  it("throws the failure of the second one, if the first succeeds", async () => {
+    await expect(bothOf(Promise.resolve(1), atOnce("second"))).rejects.toThrow("second");
   });
 });

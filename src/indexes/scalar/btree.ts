@@ -19,6 +19,7 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { type LogicalType, timeBits } from "../../arrow/types/type.js";
+import { bothOf } from "../../async/parallel.js";
 import { UnsupportedError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
 import { withSortProgress } from "../buildProgress.js";
@@ -96,10 +97,9 @@ export const BTREE: IndexKind = {
 };
 
 async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
-  const [lookup, data] = await OpenIndexFile.openBoth(
-    files,
-    [PAGE_LOOKUP, pageLookup(field.type)],
-    [PAGE_DATA, pageData(field.type)],
+  const [lookup, data] = await bothOf(
+    OpenIndexFile.open(files, PAGE_LOOKUP, pageLookup(field.type)),
+    OpenIndexFile.open(files, PAGE_DATA, pageData(field.type)),
   );
   if ((lookup.text("range_partitioned") ?? "false") !== "false") {
     throw new UnsupportedError(`${lookup.path}: this release does not support range-partitioned indexes`);

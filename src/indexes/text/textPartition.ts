@@ -11,6 +11,7 @@
 import type { Column, StructColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { Pace, runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js";
+import { bothOf } from "../../async/parallel.js";
 import { compareBytes, compareRanges } from "../../bytes/compare.js";
 import { enlarged } from "../../bytes/growing.js";
 import { firstIndex } from "../../bytes/search.js";
@@ -92,10 +93,10 @@ export class TextPartition {
   static async open(files: IndexFiles, id: string, form: PartitionForm): Promise<TextPartition> {
     const names = partitionFiles(id);
     const { tokens: format, positions } = form;
-    const [{ docs, tokens }, openedPostings] = await Promise.all([
+    const [{ docs, tokens }, openedPostings] = await bothOf(
       openHead(files, names, format),
       openPostings(files, names.invert, form, positions),
-    ]);
+    );
     const postings = openedPostings(docs.rowCount);
     return new TextPartition(files, docs, tokens, format, postings, positions !== null);
   }
@@ -315,10 +316,9 @@ async function openHead(
   tokenFormat: PartitionForm["tokens"],
 ): Promise<{ readonly docs: OpenIndexFile; readonly tokens: OpenIndexFile }> {
   const fstColumns = [{ name: "_token_fst_bytes", type: LARGE_BINARY_TYPE }];
-  const [docs, tokens] = await OpenIndexFile.openBoth(
-    files,
-    [names.docs, DOCUMENT_COLUMNS],
-    [names.tokens, tokenFormat === "fst" ? fstColumns : TOKEN_COLUMNS],
+  const [docs, tokens] = await bothOf(
+    OpenIndexFile.open(files, names.docs, DOCUMENT_COLUMNS),
+    OpenIndexFile.open(files, names.tokens, tokenFormat === "fst" ? fstColumns : TOKEN_COLUMNS),
   );
   return { docs, tokens };
 }

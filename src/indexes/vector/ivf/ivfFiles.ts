@@ -14,6 +14,7 @@
  * row, all with the id of the row.
  */
 
+import { bothOf } from "../../../async/parallel.js";
 import { UnsupportedError } from "../../../errors.js";
 import { IvfModel } from "../../../format/vectorIndex.js";
 import type { TableField } from "../../../schema/schema.js";
@@ -61,7 +62,10 @@ export async function openIvfFiles(files: IndexFiles, field: TableField): Promis
   if (vectors === null) throw new UnsupportedError("its column holds no vectors");
   const { item, dimension } = vectors;
   // Indexes of old releases lack the second file: the failure of the first says more.
-  const [model, storage] = await OpenIndexFile.openBoth(files, [INDEX_FILE, []], [AUXILIARY_FILE, []]);
+  const [model, storage] = await bothOf(
+    OpenIndexFile.open(files, INDEX_FILE, []),
+    OpenIndexFile.open(files, AUXILIARY_FILE, []),
+  );
   const { kind, metric } = kindOf(model);
   const ivf = await modelOf(model);
   const centroids = centroidsOf(ivf, model, item, dimension);
