@@ -13,7 +13,7 @@ import { CorruptFileError, InvalidInputError } from "../errors.js";
 import type { DirectoryEntry, DiskImplementation, ReadHandle, StoredStat } from "../io/disk/disk.js";
 import { shortly } from "../optionMembers.js";
 import { blobHandle, identityOfFile } from "./handles/blobReads.js";
-import { namesOfPath } from "./handles/paths.js";
+import { namesOfPath } from "./paths/pathNames.js";
 
 /** Files with paths: a FileList, or any list of File objects. */
 export type PickedFiles = Iterable<File> | ArrayLike<File>;

@@ -7,6 +7,7 @@ import { yieldToEventLoop } from "../async/eventLoop.js";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import type { DirectoryEntry, Disk, FileStat, ReadHandle, ReadPieces, WriteHandle } from "../io/disk/disk.js";
 import type { DiskLock, DiskLocks } from "../io/disk/locks.js";
+import { readWholeFile } from "../io/disk/wholeFile.js";
 import { LeaseLostError } from "../io/lock/lease.js";
 import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
@@ -71,13 +72,8 @@ class TreeDisk implements MemoryDisk {
     return this.#usedBytes;
   }
 
-  async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
-    const handle = await this.open(path);
-    if (handle === null) return null;
-    if (handle.size > maxBytes) {
-      throw new CorruptFileError(path, maxBytes, `${handle.size} bytes, more than ${maxBytes}`);
-    }
-    return handle.read(0, handle.size);
+  readFile(path: string, maxBytes?: number): Promise<Uint8Array | null> {
+    return readWholeFile(this, path, maxBytes);
   }
 
   async open(path: string): Promise<ReadHandle | null> {

@@ -4,6 +4,7 @@ import { ageClockMs } from "../async/timers.js";
 import type { FileStat } from "../io/disk/disk.js";
 import { dirname, resolve, sep } from "../platform/native.js";
 import { FileContent } from "./memoryFile.js";
+import { namesOfPath } from "./paths/pathNames.js";
 
 /** Maximum bytes of a name in UTF-8, as on most file systems. */
 const MAX_NAME_BYTES = 255;
@@ -76,7 +77,7 @@ export class MemoryTree {
   /** Returns the node at a path; null if there is none. */
   find(path: string): MemoryNode | null {
     let node: MemoryNode = this.#top;
-    for (const name of namesOf(path)) {
+    for (const name of namesOfPath(path)) {
       const next: MemoryNode | undefined = node.kind === "directory" ? node.entries.get(name) : undefined;
       if (next === undefined) return null;
       node = next;
@@ -86,7 +87,7 @@ export class MemoryTree {
 
   /** Returns the location of an entry. Fails with ENOENT or ENOTDIR unless its directory exists. */
   locate(path: string, syscall: string): EntryLocation {
-    const names = namesOf(path);
+    const names = namesOfPath(path);
     const name = names.pop();
     if (name === undefined) throw diskError("EBUSY", syscall, path);
     if (encoder.encode(name).length > MAX_NAME_BYTES) throw diskError("ENAMETOOLONG", syscall, path);
@@ -134,14 +135,6 @@ export function statOf(node: MemoryNode): FileStat {
   const links = kind === "file" ? node.links : 1;
   return { kind, size, birthNs, modifiedNs, changedNs, inode, identity, links };
 }
-
-const SEPARATORS = sep === "\\" ? /[\\/]/ : "/";
-
-/** Returns the names on the way to a path, without steps such as `..`. */
-const namesOf = (path: string): string[] =>
-  resolve(path)
-    .split(SEPARATORS)
-    .filter((name) => name !== "");
 
 /** True if a path is a directory or lies below it. */
 export function isWithin(path: string, directory: string): boolean {

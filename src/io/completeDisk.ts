@@ -23,6 +23,7 @@ import type {
 import type { DiskLocks } from "./disk/locks.js";
 import { type DiskVerb, MissingVerbError, ReadOnlyDiskError } from "./disk/missingVerb.js";
 import { FAR_FUTURE_NS } from "./disk/timeless.js";
+import { readWholeFile } from "./disk/wholeFile.js";
 import { leaseLocks } from "./lock/leaseLocks.js";
 
 /** Number of directory stats so far; it makes their identities unique. */
@@ -87,18 +88,10 @@ class CompletedDisk implements Disk {
     this.locks = this.isReadOnly ? noLocks((path) => new ReadOnlyDiskError(path)) : locksOf(disk, this);
   }
 
-  async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
-    if (this.#disk.readFile !== undefined) return this.#disk.readFile(path, maxBytes);
-    const handle = await this.#disk.open(path);
-    if (handle === null) return null;
-    try {
-      if (handle.size > maxBytes) {
-        throw new CorruptFileError(path, maxBytes, `${handle.size} bytes, more than ${maxBytes}`);
-      }
-      return await handle.read(0, handle.size);
-    } finally {
-      await handle.close();
-    }
+  async readFile(path: string, maxBytes?: number): Promise<Uint8Array | null> {
+    return this.#disk.readFile === undefined
+      ? readWholeFile(this.#disk, path, maxBytes)
+      : this.#disk.readFile(path, maxBytes);
   }
 
   open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {

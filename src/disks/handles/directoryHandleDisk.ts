@@ -25,8 +25,8 @@ import type {
 import type { DiskLocks } from "../../io/disk/locks.js";
 import { temporaryName } from "../../io/names/temporaryNames.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { namesOfPath } from "../paths/pathNames.js";
 import { blobHandle, identityOfFile } from "./blobReads.js";
-import { namesOfPath } from "./paths.js";
 import { type Exclusively, exclusivelyBy, lockManager, webLocks } from "./webLocks.js";
 
 /** Options of {@link directoryHandleDisk}. */

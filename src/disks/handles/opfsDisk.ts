@@ -12,8 +12,8 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { namesOfPath } from "../paths/pathNames.js";
 import { type FileWriter, HandleDisk, STREAMS } from "./directoryHandleDisk.js";
-import { namesOfPath } from "./paths.js";
 import { startWriter } from "./writerWorker.js";
 
 /** Options of {@link opfsDisk}. */

@@ -1,20 +1,10 @@
 /** Paths of files on a web host: names joined by `/`, without a first one. */
 
-import { resolve, sep } from "../../platform/native.js";
 import { hasUniqueNames } from "../../table/versions/paths.js";
-
-const SEPARATORS = sep === "\\" ? /[\\/]/ : "/";
-/** First name of an absolute path on Windows. */
-const DRIVE = /^[A-Za-z]:$/;
+import { namesOfPath } from "../paths/pathNames.js";
 
 /** Returns the path on the host; "" for the root. */
-export function hostPathOf(path: string): string {
-  const names = resolve(path)
-    .split(SEPARATORS)
-    .filter((name) => name !== "");
-  if (sep === "\\" && DRIVE.test(names[0] ?? "")) names.shift();
-  return names.join("/");
-}
+export const hostPathOf = (path: string): string => namesOfPath(path).join("/");
 
 /** Parts of a path that names a file or directory of a table. */
 export interface TablePath {

@@ -5,7 +5,7 @@
  */
 
 import { performance } from "../../async/timers.js";
-import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import { UnsupportedError } from "../../errors.js";
 import type {
   AllocateTail,
   DirectoryEntry,
@@ -13,6 +13,7 @@ import type {
   ReadHandle,
   StoredStat,
 } from "../../io/disk/disk.js";
+import { readWholeFile } from "../../io/disk/wholeFile.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { HINT_NAME, parseManifestName } from "../../table/versions/paths.js";
 import { hostPathOf, isImmutable, tablePathOf } from "./hostPaths.js";
@@ -87,13 +88,8 @@ class HttpDisk implements DiskImplementation {
     };
   }
 
-  async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
-    const handle = await this.open(path);
-    if (handle === null) return null;
-    if (handle.size > maxBytes) {
-      throw new CorruptFileError(path, maxBytes, `${handle.size} bytes, more than ${maxBytes}`);
-    }
-    return handle.read(0, handle.size);
+  readFile(path: string, maxBytes?: number): Promise<Uint8Array | null> {
+    return readWholeFile(this, path, maxBytes);
   }
 
   async open(path: string, tailBytes = 0, allocate?: AllocateTail): Promise<ReadHandle | null> {

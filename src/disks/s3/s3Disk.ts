@@ -15,9 +15,10 @@ import type {
   WriteHandle,
 } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
-import { resolve, sep } from "../../platform/native.js";
+import { resolve } from "../../platform/native.js";
 import { hostPathOf, isImmutable } from "../http/hostPaths.js";
 import { BlockCache, keyOf } from "../http/httpFile.js";
+import { namesOfPath } from "../paths/pathNames.js";
 import { S3Client } from "./client.js";
 import { putObject } from "./conditionalPut.js";
 import { ConditionProof } from "./conditionProof.js";
@@ -260,7 +261,7 @@ class BucketDisk implements S3Disk {
 
   /** Returns the key of a path; the prefix, or an empty text, for the root. */
   #keyOf(path: string): string {
-    const names = namesOf(path);
+    const names = namesOfPath(path);
     const wrong = names.find((name) => !isKeyName(name));
     if (wrong !== undefined) {
       throw new InvalidInputError(`${path}: ${JSON.stringify(wrong)} cannot be part of a key`);
@@ -282,15 +283,6 @@ class BucketDisk implements S3Disk {
   }
 }
 
-const SEPARATORS = sep === "\\" ? /[\\/]/ : "/";
-
-/** Returns the names on the way to a path. The drive of a path on Windows is none. */
-const namesOf = (path: string): string[] =>
-  resolve(path)
-    .replace(/^[a-z]:/i, "")
-    .split(SEPARATORS)
-    .filter((name) => name !== "");
-
 /** True if a path names a manifest or a file of a unique name, which callers look at when it exists. */
 const isLikelyFile = (path: string): boolean => path.endsWith(".manifest") || isImmutable(hostPathOf(path));
 
@@ -306,7 +298,7 @@ const statOf = ({
   identity: identityOf({ etag, size, modifiedNs }),
 });
 
-const isRoot = (path: string): boolean => namesOf(path).length === 0;
+const isRoot = (path: string): boolean => namesOfPath(path).length === 0;
 
 /** Copies chunks, which may lie in shared memory, into one array. */
 function privateCopy(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
