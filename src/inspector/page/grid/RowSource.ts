@@ -39,6 +39,8 @@ export class RowSource {
   readonly #blocks = new Map<string, Block>();
   readonly #wanted = new Map<string, AbortController>();
   readonly #end = new AbortController();
+  /** Ranges of rows and columns in sight. */
+  #sight: Parameters<RowSource["show"]> | null = null;
   #rowIds: string[] = [];
   #isComplete = false;
   #isReadingMatches = false;
@@ -76,6 +78,7 @@ export class RowSource {
 
   /** Reads what is in sight, and gives up what no longer is. */
   show(rows: readonly [number, number], columns: readonly [number, number]): void {
+    this.#sight = [rows, columns];
     const keys = new Set<string>();
     const lastRow = Math.min(rows[1], (this.rowCount ?? 0) - 1);
     for (let block = Math.floor(rows[0] / BLOCK_ROWS); block * BLOCK_ROWS <= lastRow; block++) {
@@ -114,15 +117,27 @@ export class RowSource {
     try {
       const order = orderBy === null ? {} : { orderBy };
       const answer = await call("matches", { ...choice, filter, ...order, offset, limit }, this.#end.signal);
+      this.#isReadingMatches = false;
       this.#rowIds = [...this.#rowIds, ...answer.rowIds];
       this.#isComplete = !answer.hasMore || this.#rowIds.length >= MAX_MATCHES;
       if (!answer.hasMore) this.rowCount = this.#rowIds.length;
       else this.rowCount = Math.max(this.rowCount ?? 0, this.#rowIds.length);
+      if (offset % BLOCK_ROWS !== 0) this.#drop(Math.floor(offset / BLOCK_ROWS));
+      if (this.#sight !== null) this.show(...this.#sight);
       this.changed();
     } catch (error) {
-      this.#fail(error);
-    } finally {
       this.#isReadingMatches = false;
+      this.#fail(error);
+    }
+  }
+
+  /** Forgets a block, which gets more rows. */
+  #drop(block: number): void {
+    for (let group = 0; group * BLOCK_COLUMNS < this.query.columns.length; group++) {
+      const key = `${block}:${group}`;
+      this.#blocks.delete(key);
+      this.#wanted.get(key)?.abort();
+      this.#wanted.delete(key);
     }
   }
 
@@ -140,14 +155,14 @@ export class RowSource {
     this.#wanted.set(key, abort);
     try {
       const answer = await call("rows", { ...this.query.choice, columns, ...rows }, abort.signal);
-      const isWhole = rowIds === null || rowIds.length === BLOCK_ROWS || this.#isComplete;
+      if (abort.signal.aborted) return;
       this.#wanted.delete(key);
-      // A block that grows with the list of matches is read again.
-      if (isWhole || !this.#isReadingMatches) this.#keep(key, { cells: answer.rows, rowIds: answer.rowIds });
+      this.#keep(key, { cells: answer.rows, rowIds: answer.rowIds });
       this.changed();
     } catch (error) {
+      if (abort.signal.aborted) return;
       this.#wanted.delete(key);
-      if (!abort.signal.aborted) this.#fail(error);
+      this.#fail(error);
     }
   }
 
