@@ -197,10 +197,11 @@ export class TextPartition {
 
   async #table(signal: AbortSignal | undefined): Promise<SortedTokens> {
     const [texts, ids] = await cachedColumns(this.files, `${this.tokenFile.cacheKey}columns`, async () => {
-      if (this.tokenFormat === "fst") return this.#walkFst(signal);
-      const names = ["_token", "_token_id"];
-      return Promise.all(names.map((name) => this.tokenFile.column(name, signal)));
+      // Other searches share what is read here, so it goes on when this one is aborted.
+      if (this.tokenFormat === "fst") return this.#walkFst();
+      return bothOf(this.tokenFile.column("_token"), this.tokenFile.column("_token_id"));
     });
+    signal?.throwIfAborted();
     const words = integerWords(ids, this.tokenFile.path);
     this.#checkTokenCount(words.length);
     if (texts.kind !== "variable") return this.tokenFile.fail(`tokens in a column of kind ${texts.kind}`);
@@ -218,15 +219,15 @@ export class TextPartition {
   }
 
   /** Returns the transducer from the cache. */
-  async #fstBytes(signal: AbortSignal | undefined): Promise<Uint8Array> {
+  async #fstBytes(signal?: AbortSignal): Promise<Uint8Array> {
     const { cacheKey, rowCount } = this.tokenFile;
     const span = { start: 0, end: rowCount };
     const column = await this.tokenFile.cachedSpan(`${cacheKey}map`, "_token_fst_bytes", span, signal);
     return byteValues(column)[0] ?? this.tokenFile.fail("the file has no token transducer");
   }
 
-  async #walkFst(signal: AbortSignal | undefined): Promise<Column[]> {
-    const bytes = await this.#fstBytes(signal);
+  async #walkFst(): Promise<Column[]> {
+    const bytes = await this.#fstBytes();
     let all = new Uint8Array(4096);
     const ends: number[] = [0];
     const ids: number[] = [];
@@ -324,10 +325,10 @@ async function openHead(
 }
 
 async function readDocuments(docs: OpenIndexFile, signal?: AbortSignal): Promise<DocumentTable> {
-  const [ids, lengths] = await Promise.all([
+  const [ids, lengths] = await bothOf(
     documentNumbers(docs, "_rowid", signal),
     documentNumbers(docs, "_num_tokens", signal),
-  ]);
+  );
   return { ids, lengths, count: docs.rowCount };
 }
 

@@ -205,6 +205,30 @@ describe("partitions", () => {
     }
   });
 
+  it("go on reading their tokens when one of the searches that wait for them is aborted", async () => {
+    const directory = await makeTempDir();
+    const texts = Array.from({ length: 500 }, (_, row) => new TextEncoder().encode(`word${row}`));
+    const rows = rowsOf(
+      TEXT,
+      texts,
+      texts.map((_, row) => BigInt(row)),
+    );
+    await FTS.build(rows, targetOf(directory, FIELD, DEFAULT_TEXT_PARAMETERS));
+    const files = filesIn(directory);
+    try {
+      const [partition] = (await openTextIndex(files)).partitions;
+      const abort = new AbortController();
+      const aborted = partition.tokens(abort.signal);
+      const other = partition.tokens(new AbortController().signal);
+      abort.abort(new Error("no longer wanted"));
+      const outcomes = await Promise.allSettled([aborted, other]);
+      expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+      expect((await other).count).toBe(500);
+    } finally {
+      await files.close();
+    }
+  });
+
   it("update the cache weights of their lists after a search", async () => {
     const directory = await makeTempDir();
     const texts = Array.from({ length: 4000 }, (_, row) => `one ${row % 2 === 0 ? "two" : "three"}`);
