@@ -191,14 +191,13 @@ export class Limit {
 }
 
 /**
- * Waits for two results. If both fail, throws the failure of the first, so that the reason is always the
- * same.
+ * Waits for two results, also when one fails. If both fail, throws the failure of the first, so that the
+ * reason is always the same.
  */
 export async function bothOf<First, Second>(
   first: Promise<First>,
   second: Promise<Second>,
 ): Promise<[First, Second]> {
-  // Its failure is thrown below, unless the first one fails.
-  second.catch(() => undefined);
+  await Promise.allSettled([first, second]);
   return [await first, await second];
 }

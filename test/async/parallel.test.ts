@@ -271,4 +271,15 @@ describe("bothOf", () => {
   it("throws the failure of the second one, if the first succeeds", async () => {
     await expect(bothOf(Promise.resolve(1), atOnce("second"))).rejects.toThrow("second");
   });
+
+  it("throws when the other one has ended", async () => {
+    const watch = new Watch();
+    await expect(
+      bothOf(
+        atOnce("first"),
+        watch.do(() => later("second")),
+      ),
+    ).rejects.toThrow("first");
+    expect(watch.underWay).toBe(0);
+  });
 });
