@@ -15,6 +15,7 @@ import {
   type SortKeys,
   VALUE,
 } from "./sortKeys.js";
+import { rowsOfEntries, sortTwoWords, twoWordKeys } from "./twoWordSort.js";
 
 /** Minimum rows for sorting by digits, which is then faster than merging. */
 const MIN_RADIX_ROWS = 512;
@@ -40,9 +41,8 @@ export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
     return rows;
   }
   const [lane] = lanes;
-  if (lanes.length === 1 && isNarrowable(lane)) {
-    const rows = yield* orderByOneWord(keys, lane.words);
-    if (rows !== null) return rows;
+  if (lanes.length === 1 && isTwoWords(lane)) {
+    return yield* rowsOfEntries(yield* sortTwoWords(twoWordKeys(lane.words)), rowCount);
   }
   const words = yield* radixWords(lane, rowCount);
   const pairs = yield* byDigits(words, lane.ranks, rowCount);
@@ -54,122 +54,14 @@ export function* orderOfRows(keys: SortKeys): Generator<void, Uint32Array> {
   return rows;
 }
 
-/**
- * Returns the rows in the order of their keys, as pairs of the key's word and the row. Rows with equal keys
- * keep their order.
- * @param keys of one key with one word per row, and no row without a value
- */
-export const pairsByWord = ({ lanes: [lane], rowCount }: SortKeys): Generator<void, Uint32Array> =>
-  byDigits(lane, null, rowCount);
-
-/** True if {@link pairsByWord} sorts by these keys. */
-export const areWords = ({ lanes }: SortKeys): boolean =>
-  lanes.length === 1 && lanes[0].stride === 1 && lanes[0].bytes === null && lanes[0].ranks === null;
+/** True for keys that two words hold whole. */
+const isTwoWords = ({ stride, bytes, ranks }: KeyLane): boolean =>
+  stride === 2 && bytes === null && ranks === null;
 
 function allRows(rowCount: number): Uint32Array {
   const rows = new Uint32Array(rowCount);
   for (let row = 1; row < rowCount; row++) rows[row] = row;
   return rows;
-}
-
-// ------------------------------------------------------------------------------------------ one word of two
-
-/** True for keys of two words whose first bits may tell most rows apart. */
-const isNarrowable = ({ stride, bytes, ranks }: KeyLane): boolean =>
-  stride === 2 && bytes === null && ranks === null;
-
-/** Fraction of rows with the word of their neighbour from which on both words are sorted by digits. */
-const MAX_TIES = 1 / 16;
-
-/**
- * Sorts keys of two words by the 32 bits below the first one in which keys differ: that takes half of the
- * passes. Rows that agree in these bits are then compared. Returns null if there are many of them.
- */
-function* orderByOneWord(keys: SortKeys, words: Uint32Array): Generator<void, Uint32Array | null> {
-  const { rowCount } = keys;
-  const bounds = { min: [words[0], words[1]], max: [words[0], words[1]], isSorted: true };
-  for (let start = 0; start < rowCount; start += YIELD_ROWS) {
-    widen(bounds, words, start, Math.min(start + YIELD_ROWS, rowCount));
-    yield;
-  }
-  if (bounds.isSorted) return allRows(rowCount);
-  const [high, low] = bounds.min;
-  const range = bounds.max[0] - high - (bounds.max[1] < low ? 1 : 0);
-  const shift = range === 0 ? 0 : 32 - Math.clz32(range);
-  const narrow = new Uint32Array(rowCount);
-  for (let start = 0; start < rowCount; start += YIELD_ROWS) {
-    narrowWords(words, bounds.min, shift, narrow, start, Math.min(start + YIELD_ROWS, rowCount));
-    yield;
-  }
-  const pairs = yield* byDigits({ words: narrow, stride: 1 }, null, rowCount);
-  const rows = yield* rowsOfPairs(pairs, null);
-  if (shift === 0) return rows;
-  let ties = 0;
-  for (let start = 1; start < rowCount; start += YIELD_ROWS) {
-    ties += countTies(pairs, start, Math.min(start + YIELD_ROWS, rowCount));
-    yield;
-  }
-  if (ties > rowCount * MAX_TIES) return null;
-  // A merge writes below the pairs that are still to be read.
-  yield* mergeEqualRows(
-    keys,
-    rows,
-    pairs.subarray(0, rowCount),
-    (position, nextPosition) => pairs[2 * position] === pairs[2 * nextPosition],
-  );
-  return rows;
-}
-
-/** The least and the greatest key, each as two words, and whether the keys so far ascend. */
-interface KeyBounds {
-  readonly min: number[];
-  readonly max: number[];
-  isSorted: boolean;
-}
-
-function widen(bounds: KeyBounds, words: Uint32Array, start: number, end: number): void {
-  let [minHigh, minLow] = bounds.min;
-  let [maxHigh, maxLow] = bounds.max;
-  let descents = 0;
-  for (let index = 2 * start; index < 2 * end; index += 2) {
-    const high = words[index];
-    const low = words[index + 1];
-    if (high > maxHigh || (high === maxHigh && low >= maxLow)) {
-      maxHigh = high;
-      maxLow = low;
-    } else descents++;
-    if (high < minHigh || (high === minHigh && low < minLow)) {
-      minHigh = high;
-      minLow = low;
-    }
-  }
-  // A key that ascends is the greatest so far.
-  if (descents > 0) bounds.isSorted = false;
-  [bounds.min[0], bounds.min[1]] = [minHigh, minLow];
-  [bounds.max[0], bounds.max[1]] = [maxHigh, maxLow];
-}
-
-/** Writes the low 32 bits of (key - min) >>> shift. */
-function narrowWords(
-  words: Uint32Array,
-  [minHigh, minLow]: readonly number[],
-  shift: number,
-  narrow: Uint32Array,
-  start: number,
-  end: number,
-): void {
-  for (let row = start; row < end; row++) {
-    const low = words[2 * row + 1] - minLow;
-    const high = words[2 * row] - minHigh - (low < 0 ? 1 : 0);
-    narrow[row] = shift === 0 ? low : shift === 32 ? high : (high << (32 - shift)) | ((low >>> 0) >>> shift);
-  }
-}
-
-/** Counts the pairs whose word is that of the pair before. */
-function countTies(pairs: Uint32Array, start: number, end: number): number {
-  let ties = 0;
-  for (let index = 2 * start; index < 2 * end; index += 2) if (pairs[index] === pairs[index - 2]) ties++;
-  return ties;
 }
 
 // -------------------------------------------------------------------------------------------------- digits

@@ -14,11 +14,11 @@ import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { plainColumn } from "../../arrow/columns/dictionaries.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import { runSync } from "../../async/eventLoop.js";
-import { alignedBytes } from "../../bytes/aligned.js";
 import { sharedPrefix } from "../../bytes/commonEnds.js";
 import { InternalError } from "../../errors.js";
 import { type ByteLane, byteLane } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
+import { areWordNumbers, fillKeyWords, storedWords } from "./numberWords.js";
 
 export interface KeyOrder {
   readonly type: ValueType;
@@ -247,32 +247,36 @@ function byteWords({ values, byteWidth }: FixedColumn): WordForm {
 
 const SIGN = 0x8000_0000;
 
-function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordForm {
+function numberWords(column: FixedColumn, type: ValueType): WordForm {
+  const { values, byteWidth } = column;
+  const stride = Math.max(byteWidth >>> 2, 1);
+  if (areWordNumbers(column, type)) {
+    const stored = storedWords(column);
+    return {
+      stride,
+      fill: (words, start, end) =>
+        fillKeyWords(
+          words.subarray(stride * start),
+          stride,
+          stored.subarray(stride * start, stride * end),
+          stride,
+          type,
+        ),
+    };
+  }
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
   const isFloat = type.kind === "float";
   const isSigned = !isFloat && (type.kind !== "int" || type.signed);
   if (byteWidth < 4) {
     const signBit = byteWidth === 1 ? 0x80 : 0x8000;
     return {
-      stride: 1,
+      stride,
       fill(words, start, end) {
         for (let row = start; row < end; row++) {
           const word = byteWidth === 1 ? values[row] : view.getUint16(2 * row, true);
           if (isFloat) words[row] = word & signBit ? ~word & 0xffff : word | signBit;
           else words[row] = isSigned ? word ^ signBit : word;
         }
-      },
-    };
-  }
-  const stride = byteWidth >>> 2;
-  if (byteWidth === 4 && !isFloat) {
-    const flipped = isSigned ? SIGN : 0;
-    const { buffer, byteOffset } = alignedBytes(values, 4);
-    const numbers = new Uint32Array(buffer, byteOffset, values.byteLength / 4);
-    return {
-      stride,
-      fill(words, start, end) {
-        for (let row = start; row < end; row++) words[row] = numbers[row] ^ flipped;
       },
     };
   }
@@ -285,25 +289,7 @@ function numberWords({ values, byteWidth }: FixedColumn, type: ValueType): WordF
           words[index + word] = view.getUint32(byteWidth * row + 4 * (stride - 1 - word), true);
         }
         if (isSigned) words[index] ^= SIGN;
-        else if (isFloat && words[index] < SIGN) words[index] |= SIGN;
-        else if (isFloat)
-          for (let word = 0; word < stride; word++) words[index + word] = ~words[index + word];
       }
     },
   };
-}
-
-/** Turns words, the first of each pair, back into ascending numbers of 4 bytes. */
-export function numbersOfWords(pairs: Uint32Array, type: ValueType): Uint32Array {
-  const numbers = new Uint32Array(pairs.length / 2);
-  if (type.kind === "float") {
-    for (let row = 0; row < numbers.length; row++) {
-      const word = pairs[2 * row];
-      numbers[row] = word >= SIGN ? word ^ SIGN : ~word;
-    }
-    return numbers;
-  }
-  const flipped = type.kind === "int" && !type.signed ? 0 : SIGN;
-  for (let row = 0; row < numbers.length; row++) numbers[row] = pairs[2 * row] ^ flipped;
-  return numbers;
 }

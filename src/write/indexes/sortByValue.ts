@@ -1,27 +1,33 @@
 /**
  * Sorts the rows of an index by value. Rows that fit in memory and have consecutive ids batch by batch, like
- * addresses, are sorted by row number; their ids are computed from it. All other rows are sorted together
- * with their ids (query/order/externalSort), which spills to disk.
+ * addresses, are sorted by row number; their ids are computed from it. Numbers that are in order already pass
+ * as they came. All other rows are sorted together with their ids (query/order/externalSort), which spills to
+ * disk.
  */
 
+import type { FixedColumn } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
-import { valueTypeOfField } from "../../expression/values/types.js";
-import { uint32Column, uint64Column } from "../../indexes/indexFile.js";
+import { type ValueType, valueTypeOfField } from "../../expression/values/types.js";
+import { fixedWidthColumn, uint64Column } from "../../indexes/indexFile.js";
 import type { IndexRows, RowStream } from "../../indexes/kind.js";
 import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/externalSort.js";
-import { areWords, orderOfRows, pairsByWord } from "../../query/order/orderOfRows.js";
+import { areWordNumbers, fillKeyWords, storedWords, wordsOfKeys } from "../../query/order/numberWords.js";
+import { orderOfRows } from "../../query/order/orderOfRows.js";
 import type { MakeSpillFile } from "../../query/order/sortedRuns.js";
-import { type KeyOrder, makeSortKeys, numbersOfWords } from "../../query/order/sortKeys.js";
+import { type KeyOrder, makeSortKeys } from "../../query/order/sortKeys.js";
+import { ENTRY_WORDS, KEY_WORDS, sortTwoWords } from "../../query/order/twoWordSort.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 
 const ID_BYTES = 8;
 /** Rows of an output block, and approximate bytes of their values. */
 const BLOCK_ROWS = 65_536;
 const BLOCK_BYTES = 1024 * 1024;
+/** Rows whose keys are made at once. */
+const KEY_PIECE_ROWS = 8192;
 /** Rows per piece of the order, for which the run of its first row is stored. */
 const PIECE_BITS = 10;
 
@@ -105,38 +111,68 @@ async function* sortInMemory(
   signal: AbortSignal | undefined,
 ): RowStream {
   if (rowCount === 0) return;
+  const numbers = numbersOf(batches, order.type);
+  if (numbers !== null) {
+    const keys = { rowCount, pieces: () => keyPieces(numbers, order.type) };
+    const entries = await runAsync(sortTwoWords(keys), signal);
+    if (entries === null) yield* batches;
+    else yield* numbersInOrder(entries, numbers[0].byteWidth, order, new IdRuns(batches, rowCount), signal);
+    return;
+  }
   const runs = new IdRuns(batches, rowCount);
   const values = await runAsync(concatInSteps(batches.map((batch) => batch.values)));
   const keys = await runAsync(makeSortKeys([order], [values], rowCount));
-  if (values.kind === "fixed" && values.byteWidth === 4 && isNumber(order) && areWords(keys)) {
-    yield* numbersInOrder(await runAsync(pairsByWord(keys)), order, runs, signal);
-    return;
-  }
   const rows = await runAsync(orderOfRows(keys));
   const fitting = Math.floor((BLOCK_BYTES * rowCount) / Math.max(columnBytes(values), 1));
   const blockRows = Math.max(1, Math.min(BLOCK_ROWS, fitting));
   for (let start = 0; start < rowCount; start += blockRows) {
     signal?.throwIfAborted();
     const some = rows.subarray(start, Math.min(start + blockRows, rowCount));
-    yield { values: takeColumn(values, some), ids: uint64Column(runs.idsOf(some, 1)), rowCount: some.length };
+    const ids = uint64Column(runs.idsOf(some, 1, 0));
+    yield { values: takeColumn(values, some), ids, rowCount: some.length };
     await yieldToEventLoop();
   }
 }
 
-const isNumber = ({ type }: KeyOrder): boolean => type.kind !== "fixedSizeBinary";
+/** Returns the values of the batches, if all are numbers of 4 or 8 bytes and none is null. */
+function numbersOf(batches: readonly IndexRows[], type: ValueType): FixedColumn[] | null {
+  const numbers: FixedColumn[] = [];
+  for (const { values } of batches) {
+    if (values.length === 0) continue;
+    if (values.kind !== "fixed" || values.validity !== null || !areWordNumbers(values, type)) return null;
+    numbers.push(values);
+  }
+  return numbers;
+}
 
-/** Yields rows whose sort words are their values. @param pairs of such a word and the number of a row */
+/** Yields the keys of numbers in pieces that share their memory. */
+function* keyPieces(numbers: readonly FixedColumn[], type: ValueType): Generator<Uint32Array> {
+  const words = new Uint32Array(KEY_WORDS * KEY_PIECE_ROWS);
+  for (const column of numbers) {
+    const stored = storedWords(column);
+    const wordCount = column.byteWidth / 4;
+    for (let start = 0; start < column.length; start += KEY_PIECE_ROWS) {
+      const end = Math.min(start + KEY_PIECE_ROWS, column.length);
+      fillKeyWords(words, KEY_WORDS, stored.subarray(wordCount * start, wordCount * end), wordCount, type);
+      yield words.subarray(0, KEY_WORDS * (end - start));
+    }
+  }
+}
+
+/** Yields rows whose sort keys are their values. */
 async function* numbersInOrder(
-  pairs: Uint32Array,
+  entries: Uint32Array,
+  byteWidth: number,
   { type }: KeyOrder,
   runs: IdRuns,
   signal: AbortSignal | undefined,
 ): RowStream {
-  for (let start = 0; start < pairs.length; start += 2 * BLOCK_ROWS) {
+  const step = ENTRY_WORDS * Math.min(BLOCK_ROWS, BLOCK_BYTES / byteWidth);
+  for (let start = 0; start < entries.length; start += step) {
     signal?.throwIfAborted();
-    const some = pairs.subarray(start, start + 2 * BLOCK_ROWS);
-    const values = uint32Column(numbersOfWords(some, type));
-    yield { values, ids: uint64Column(runs.idsOf(some, 2)), rowCount: values.length };
+    const some = entries.subarray(start, start + step);
+    const values = fixedWidthColumn(wordsOfKeys(some, ENTRY_WORDS, byteWidth / 4, type), byteWidth);
+    yield { values, ids: uint64Column(runs.idsOf(some, ENTRY_WORDS, KEY_WORDS)), rowCount: values.length };
     await yieldToEventLoop();
   }
 }
@@ -177,20 +213,23 @@ class IdRuns {
     }
   }
 
-  /** Returns pairs of words: low, high. @param rows numbers; with step 2, the second words of pairs */
-  idsOf(rows: Uint32Array, step: 1 | 2): Uint32Array {
+  /**
+   * Returns pairs of words: low, high.
+   * @param words with the number of a row in every `stride`-th one, from `first` on
+   */
+  idsOf(words: Uint32Array, stride: number, first: number): Uint32Array {
     const starts = this.#starts;
     const lows = this.#lows;
     const highs = this.#highs;
     const runOfPiece = this.#runOfPiece;
-    const words = new Uint32Array((2 / step) * rows.length);
-    for (let index = 0, slot = step - 1; slot < rows.length; index++, slot += step) {
-      const row = rows[slot];
+    const ids = new Uint32Array(2 * (words.length / stride));
+    for (let slot = first, target = 0; slot < words.length; slot += stride, target += 2) {
+      const row = words[slot];
       let run = runOfPiece[row >>> PIECE_BITS];
       while (row >= starts[run + 1]) run++;
-      words[2 * index] = row + lows[run];
-      words[2 * index + 1] = highs[run];
+      ids[target] = row + lows[run];
+      ids[target + 1] = highs[run];
     }
-    return words;
+    return ids;
   }
 }

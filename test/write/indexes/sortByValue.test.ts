@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import type { LogicalType } from "../../../src/arrow/types/type.js";
 import { integerWords, uint64Column } from "../../../src/indexes/indexFile.js";
-import type { IndexRows } from "../../../src/indexes/kind.js";
+import type { IndexRows, RowStream } from "../../../src/indexes/kind.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { TemporaryFile } from "../../../src/io/temporaryFile.js";
 import { sortByValue } from "../../../src/write/indexes/sortByValue.js";
@@ -139,4 +139,79 @@ describe("the rows of an index by value", () => {
     // Without runs the rows are sorted with all their columns.
     expect(await of({ ...rows, firstId: { high: 7, low: 0 } })).toEqual(await of(rows));
   });
+
+  const of64 = fc.constantFrom<LogicalType>(
+    { kind: "int", bits: 64, signed: true },
+    { kind: "int", bits: 64, signed: false },
+    { kind: "float", bits: 64 },
+    { kind: "timestamp", unit: "us", timezone: null },
+    { kind: "fixedSizeBinary", bytes: 8 },
+  );
+  const bits64 = fc.oneof(
+    fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
+    // Zeros, infinities and NaN of both signs, and numbers beside zero.
+    fc.constantFrom(0n, 1n, 2n ** 63n, 2n ** 64n - 1n, 0x7ff0n << 48n, 0xfff0n << 48n, 0x7ff8n << 48n),
+  );
+
+  test("keep every bit of values of 8 bytes, in any order and in order", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        of64,
+        fc.array(fc.array(bits64, { maxLength: 700 }), { maxLength: 4 }),
+        fc.boolean(),
+        async (type, values, isSorted) => {
+          const parts = isSorted ? cutLike(values, sortedBits(values.flat(), type)) : values;
+          const rows = (withRuns: boolean): RowStream =>
+            (async function* () {
+              for (const [index, some] of parts.entries()) {
+                const bytes = new Uint8Array(BigUint64Array.from(some).buffer);
+                const ids = Uint32Array.from({ length: 2 * some.length }, (_, word) =>
+                  word & 1 ? index : word / 2,
+                );
+                yield {
+                  values: { kind: "fixed", length: some.length, validity: null, byteWidth: 8, values: bytes },
+                  ids: uint64Column(ids),
+                  rowCount: some.length,
+                  ...(withRuns && { firstId: { high: index, low: 0 } }),
+                };
+              }
+            })();
+          const wordsOf = async (input: RowStream): Promise<number[][]> => {
+            const all: number[][] = [];
+            for await (const block of sortByValue(input, type, { makeFile })) {
+              const words = integerWords(block.values, "values");
+              const ids = integerWords(block.ids, "ids");
+              for (let row = 0; row < block.rowCount; row++)
+                all.push([words[2 * row], words[2 * row + 1], ids[2 * row], ids[2 * row + 1]]);
+            }
+            return all;
+          };
+          // Without runs the rows are sorted with all their columns.
+          expect(await wordsOf(rows(true))).toEqual(await wordsOf(rows(false)));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
 });
+
+function sortedBits(bits: readonly bigint[], type: LogicalType): bigint[] {
+  const sign = 1n << 63n;
+  const all = (1n << 64n) - 1n;
+  const isSigned = type.kind !== "fixedSizeBinary" && (type.kind !== "int" || type.signed);
+  const key = (value: bigint): bigint => {
+    if (type.kind === "float") return value & sign ? value ^ all : value ^ sign;
+    return isSigned ? value ^ sign : value;
+  };
+  return [...bits].sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
+}
+
+/** Cuts values into parts as long as those of a sample. */
+function cutLike(sample: readonly (readonly bigint[])[], values: readonly bigint[]): bigint[][] {
+  let start = 0;
+  return sample.map(({ length }) => {
+    const part = values.slice(start, start + length);
+    start += length;
+    return part;
+  });
+}
