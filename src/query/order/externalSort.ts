@@ -4,15 +4,18 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { mergeRuns } from "../../arrow/columns/mergeRuns.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { BatchRows } from "../scan/scan.js";
+import { NumberKeys } from "./numberKeys.js";
 import { orderOfRows } from "./orderOfRows.js";
 import { type MakeSpillFile, Run, type SpillFile } from "./sortedRuns.js";
 import { compareRows, type KeyOrder, makeSortKeys, sortKeys } from "./sortKeys.js";
+import { ENTRY_WORDS, rowsOfBlock, sortTwoWords } from "./twoWordSort.js";
 
 /** Default bytes of rows that are sorted at once. */
 export const SORT_BYTES = 64 * 1024 * 1024;
@@ -75,23 +78,62 @@ async function* sortedBatches(
 ): AsyncGenerator<BatchRows> {
   const rowCount = batches.reduce((sum, batch) => sum + batch.rowCount, 0);
   if (rowCount === 0) return;
-  const columns: Column[] = [];
-  for (const index of batches[0].columns.keys()) {
-    columns.push(await runAsync(concatInSteps(batches.map((batch) => batch.columns[index]))));
-  }
-  const places = keyPlaces.map((position) => columns[position]);
-  const keys = await runAsync(makeSortKeys(orders, places, rowCount));
-  const order = await runAsync(orderOfRows(keys));
-  const rowBytes = columns.reduce((sum, column) => sum + columnBytes(column), 0) / rowCount;
+  const rowBytes = batches.reduce((sum, { columns }) => sum + valueBytes(columns), 0) / rowCount;
   const blockRows = Math.max(1, Math.min(65_536, Math.floor(BLOCK_BYTES / Math.max(rowBytes, 1))));
   const end = Math.min(rowCount, limit);
+  const blockOf =
+    (await numbersInOrder(batches, orders, keyPlaces)) ?? (await rowsInOrder(batches, orders, keyPlaces));
   for (let start = 0; start < end; start += blockRows) {
     signal?.throwIfAborted();
-    const some = order.subarray(start, Math.min(end, start + blockRows));
-    yield { columns: columns.map((column) => takeColumn(column, some)), rowCount: some.length };
+    const blockEnd = Math.min(end, start + blockRows);
+    yield { columns: blockOf(start, blockEnd), rowCount: blockEnd - start };
     await yieldToEventLoop();
   }
 }
+
+/** Returns the sorted rows from number `start` to `end - 1`. */
+type BlockOf = (start: number, end: number) => Column[];
+
+async function rowsInOrder(
+  batches: readonly BatchRows[],
+  orders: readonly KeyOrder[],
+  keyPlaces: readonly number[],
+): Promise<BlockOf> {
+  const columns: Column[] = [];
+  for (const index of batches[0].columns.keys()) columns.push(await columnOf(batches, index));
+  const keys = keyPlaces.map((position) => columns[position]);
+  const order = await runAsync(orderOfRows(await runAsync(makeSortKeys(orders, keys, columns[0].length))));
+  return (start, end) => {
+    const rows = order.subarray(start, end);
+    return columns.map((column) => takeColumn(column, rows));
+  };
+}
+
+/** Sorts rows by one key that is a number: sorted keys give its values. Null for any other order. */
+async function numbersInOrder(
+  batches: readonly BatchRows[],
+  orders: readonly KeyOrder[],
+  [keyPlace]: readonly number[],
+): Promise<BlockOf | null> {
+  if (orders.length !== 1) return null;
+  const pieces = batches.filter(({ rowCount }) => rowCount > 0).map(({ columns }) => columns[keyPlace]);
+  const keys = NumberKeys.of(pieces, orders[0]);
+  if (keys === null) return null;
+  const entries = await runAsync(sortTwoWords(keys));
+  const columns: (Column | null)[] = [];
+  for (const index of batches[0].columns.keys()) {
+    columns.push(entries !== null && index === keyPlace ? null : await columnOf(batches, index));
+  }
+  return (start, end) => {
+    if (entries === null) return columns.map((column) => sliceColumn(column as Column, start, end - start));
+    const some = entries.subarray(ENTRY_WORDS * start, ENTRY_WORDS * end);
+    const rows = rowsOfBlock(some);
+    return columns.map((column) => (column === null ? keys.numbersOf(some) : takeColumn(column, rows)));
+  };
+}
+
+const columnOf = (batches: readonly BatchRows[], index: number): Promise<Column> =>
+  runAsync(concatInSteps(batches.map(({ columns }) => columns[index])));
 
 async function* firstRows(batches: AsyncIterable<BatchRows>, limit: number): AsyncGenerator<BatchRows> {
   let left = limit;

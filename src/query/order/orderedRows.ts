@@ -50,7 +50,7 @@ export interface OrderedRequest extends ScanRequest, SortOptions {
   readonly observer?: QueryObserver;
 }
 
-/** Yields the outputs of the projection, and then the addresses of the rows. */
+/** Yields the outputs of the projection, and then the addresses of the rows if it wants them. */
 export async function* orderedRows(
   source: FragmentSource,
   request: OrderedRequest,
@@ -59,11 +59,17 @@ export async function* orderedRows(
   if (request.limit <= 0) return;
   const isTop = areFirst(request);
   const isLate = isTop || isReadLate(projection);
-  const read = isLate ? order.ofKeys : order.ofRows;
+  const read = isLate ? order.ofKeys : rowsRead(order.ofRows, projection);
   const inOrder = isTop ? firstRows(source, request) : allRows(source, request, read);
   const sorted = observer?.rows("order", inOrder) ?? inOrder;
   const rows = isLate ? lateRows(source, request, sorted) : ownColumns(sorted, projection);
   yield* isLate ? (observer?.rows("take", rows) ?? rows) : rows;
+}
+
+/** Leaves out the addresses if neither the projection nor a key needs them: they would be sorted, too. */
+function rowsRead(read: SortedRead, { withAddresses }: RowsPlan): SortedRead {
+  const areNeeded = withAddresses || read.sources.some(({ kind }) => kind === "system");
+  return { ...read, projection: { ...read.projection, withAddresses: areNeeded } };
 }
 
 /** Yields the addresses of the first rows of the order, from the offset on. */
@@ -80,7 +86,7 @@ async function* firstRows(source: FragmentSource, request: OrderedRequest): Asyn
   yield* withoutFirst(await first.finish(), offset, (columns) => [columns[columns.length - 1]]);
 }
 
-/** Yields all rows in order, within offset and limit, with their addresses after the outputs. */
+/** Yields all rows in order, within offset and limit: the outputs and, if they are read, the addresses. */
 async function* allRows(
   source: FragmentSource,
   request: OrderedRequest,
@@ -96,9 +102,7 @@ async function* allRows(
     note: (byteLength) => request.memory?.note(SORTED, byteLength),
     signal: request.signal,
   });
-  yield* withoutFirst(rows, request.offset, (columns) =>
-    columns.slice(0, read.projection.outputs.length + 1),
-  );
+  yield* withoutFirst(rows, request.offset, (columns) => columns.slice(0, storedCount(read.projection)));
 }
 
 /** Leaves out the first rows, and all but some columns of the other rows. */
@@ -117,13 +121,18 @@ async function* withoutFirst(
   }
 }
 
+/** Number of the columns that a scan yields. */
+const storedCount = ({ outputs, withAddresses }: RowsPlan): number =>
+  outputs.length + (withAddresses ? 1 : 0);
+
 /** Yields the outputs of the projection, which come first, and the addresses, which come last. */
 async function* ownColumns(
   sorted: AsyncIterable<BatchRows>,
-  { outputs }: RowsPlan,
+  { outputs, withAddresses }: RowsPlan,
 ): AsyncGenerator<BatchRows> {
   for await (const { columns, rowCount } of sorted) {
-    yield { columns: [...columns.slice(0, outputs.length), addressesAmong(columns)], rowCount };
+    const returned = columns.slice(0, outputs.length);
+    yield { columns: withAddresses ? [...returned, addressesAmong(columns)] : returned, rowCount };
   }
 }
 
@@ -142,11 +151,11 @@ function sortBytesOf({ sortBytes = SORT_BYTES, memory }: OrderedRequest): number
 
 /** Returns the indexes of the keys' columns among those of {@link keyedRows}. */
 function placesOf({ sources, projection }: SortedRead): number[] {
-  let next = projection.outputs.length + 1;
+  let next = storedCount(projection);
   return sources.map((source) => (source.kind === "stored" ? source.output : next++));
 }
 
-/** Yields the filtered rows without dictionaries: outputs, addresses, and keys that are not stored. */
+/** Yields the filtered rows without dictionaries: outputs, addresses if read, and keys not stored. */
 async function* keyedRows(
   source: FragmentSource,
   request: OrderedRequest,
@@ -161,9 +170,8 @@ async function* keyedRows(
       : filteredRows(source, { ...everything, filter });
   for await (const { columns, rowCount } of rows) {
     const keyed = columns.map(plainColumn);
-    const addresses = addressesAmong(columns);
     for (const key of sources) {
-      if (key.kind === "system") keyed.push(await numbers.column(key.which, addresses));
+      if (key.kind === "system") keyed.push(await numbers.column(key.which, addressesAmong(columns)));
     }
     yield { columns: keyed, rowCount };
   }

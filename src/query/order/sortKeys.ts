@@ -18,7 +18,7 @@ import { sharedPrefix } from "../../bytes/commonEnds.js";
 import { InternalError } from "../../errors.js";
 import { type ByteLane, byteLane } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
-import { areWordNumbers, fillKeyWords, storedWords } from "./numberWords.js";
+import { areWordNumbers, fillKeyWords, storedWords } from "./numberKeys.js";
 
 export interface KeyOrder {
   readonly type: ValueType;

@@ -80,6 +80,13 @@ export function* rowsOfEntries(entries: Uint32Array | null, rowCount: number): G
   return rows;
 }
 
+/** {@link rowsOfEntries} for a few entries. */
+export function rowsOfBlock(entries: Uint32Array): Uint32Array {
+  const rows = new Uint32Array(entries.length / ENTRY_WORDS);
+  copyRows(entries, rows, 0, rows.length);
+  return rows;
+}
+
 function copyRows(entries: Uint32Array, rows: Uint32Array, start: number, end: number): void {
   for (let index = start; index < end; index++) rows[index] = entries[ENTRY_WORDS * index + KEY_WORDS];
 }

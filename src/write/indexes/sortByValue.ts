@@ -5,17 +5,16 @@
  * disk.
  */
 
-import type { FixedColumn } from "../../arrow/columns/column.js";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatInSteps } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
-import { type ValueType, valueTypeOfField } from "../../expression/values/types.js";
-import { fixedWidthColumn, uint64Column } from "../../indexes/indexFile.js";
+import { valueTypeOfField } from "../../expression/values/types.js";
+import { uint64Column } from "../../indexes/indexFile.js";
 import type { IndexRows, RowStream } from "../../indexes/kind.js";
 import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/externalSort.js";
-import { areWordNumbers, fillKeyWords, storedWords, wordsOfKeys } from "../../query/order/numberWords.js";
+import { NumberKeys } from "../../query/order/numberKeys.js";
 import { orderOfRows } from "../../query/order/orderOfRows.js";
 import type { MakeSpillFile } from "../../query/order/sortedRuns.js";
 import { type KeyOrder, makeSortKeys } from "../../query/order/sortKeys.js";
@@ -26,8 +25,6 @@ const ID_BYTES = 8;
 /** Rows of an output block, and approximate bytes of their values. */
 const BLOCK_ROWS = 65_536;
 const BLOCK_BYTES = 1024 * 1024;
-/** Rows whose keys are made at once. */
-const KEY_PIECE_ROWS = 8192;
 /** Rows per piece of the order, for which the run of its first row is stored. */
 const PIECE_BITS = 10;
 
@@ -111,12 +108,14 @@ async function* sortInMemory(
   signal: AbortSignal | undefined,
 ): RowStream {
   if (rowCount === 0) return;
-  const numbers = numbersOf(batches, order.type);
+  const numbers = NumberKeys.of(
+    batches.filter(({ rowCount: count }) => count > 0).map(({ values }) => values),
+    order,
+  );
   if (numbers !== null) {
-    const keys = { rowCount, pieces: () => keyPieces(numbers, order.type) };
-    const entries = await runAsync(sortTwoWords(keys), signal);
+    const entries = await runAsync(sortTwoWords(numbers), signal);
     if (entries === null) yield* batches;
-    else yield* numbersInOrder(entries, numbers[0].byteWidth, order, new IdRuns(batches, rowCount), signal);
+    else yield* numbersInOrder(numbers, entries, new IdRuns(batches, rowCount), signal);
     return;
   }
   const runs = new IdRuns(batches, rowCount);
@@ -134,44 +133,18 @@ async function* sortInMemory(
   }
 }
 
-/** Returns the values of the batches, if all are numbers of 4 or 8 bytes and none is null. */
-function numbersOf(batches: readonly IndexRows[], type: ValueType): FixedColumn[] | null {
-  const numbers: FixedColumn[] = [];
-  for (const { values } of batches) {
-    if (values.length === 0) continue;
-    if (values.kind !== "fixed" || values.validity !== null || !areWordNumbers(values, type)) return null;
-    numbers.push(values);
-  }
-  return numbers;
-}
-
-/** Yields the keys of numbers in pieces that share their memory. */
-function* keyPieces(numbers: readonly FixedColumn[], type: ValueType): Generator<Uint32Array> {
-  const words = new Uint32Array(KEY_WORDS * KEY_PIECE_ROWS);
-  for (const column of numbers) {
-    const stored = storedWords(column);
-    const wordCount = column.byteWidth / 4;
-    for (let start = 0; start < column.length; start += KEY_PIECE_ROWS) {
-      const end = Math.min(start + KEY_PIECE_ROWS, column.length);
-      fillKeyWords(words, KEY_WORDS, stored.subarray(wordCount * start, wordCount * end), wordCount, type);
-      yield words.subarray(0, KEY_WORDS * (end - start));
-    }
-  }
-}
-
 /** Yields rows whose sort keys are their values. */
 async function* numbersInOrder(
+  numbers: NumberKeys,
   entries: Uint32Array,
-  byteWidth: number,
-  { type }: KeyOrder,
   runs: IdRuns,
   signal: AbortSignal | undefined,
 ): RowStream {
-  const step = ENTRY_WORDS * Math.min(BLOCK_ROWS, BLOCK_BYTES / byteWidth);
+  const step = ENTRY_WORDS * BLOCK_ROWS;
   for (let start = 0; start < entries.length; start += step) {
     signal?.throwIfAborted();
     const some = entries.subarray(start, start + step);
-    const values = fixedWidthColumn(wordsOfKeys(some, ENTRY_WORDS, byteWidth / 4, type), byteWidth);
+    const values = numbers.numbersOf(some);
     yield { values, ids: uint64Column(runs.idsOf(some, ENTRY_WORDS, KEY_WORDS)), rowCount: values.length };
     await yieldToEventLoop();
   }
