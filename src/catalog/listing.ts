@@ -5,13 +5,18 @@
 
 import { firstIndex } from "../bytes/search.js";
 import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../errors.js";
-import type { Disk } from "../io/disk/disk.js";
+import type { DirectoryEntry, Disk } from "../io/disk/disk.js";
 import { join } from "../platform/native.js";
 import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
 import { directoryOfRow, rootLocation, rootTableAt } from "./locations/locations.js";
-import { isDeregistered, isReserved } from "./locations/markers.js";
+import { isDeregistered, isHidingMarker, isReserved } from "./locations/markers.js";
 import { type Catalog, compareNames } from "./rows/catalogRows.js";
-import { type CatalogEnvironment, readCatalog, requireLiveRoot } from "./rows/catalogTable.js";
+import {
+  type CatalogEnvironment,
+  type RootTableState,
+  readCatalog,
+  requireLiveRoot,
+} from "./rows/catalogTable.js";
 import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
 
 /** The requested part of a listing. */
@@ -193,14 +198,12 @@ async function isRootTable(
   name: string,
   includeDeclared: boolean,
 ): Promise<boolean> {
-  const { disk, root } = environment;
+  const { disk, root, rootTables } = environment;
   const directory = join(root, rootLocation(name));
-  const [hidden, hasData] = await Promise.all([
-    isDeregistered(disk, directory),
-    hasVersions(environment, directory),
-  ]);
-  if (hidden) return false;
-  return hasData || (includeDeclared && isReserved(disk, directory));
+  const state = await rootTables.find(directory);
+  if (state === null || state.isHidden) return false;
+  if (state.hasVersions || (await hasVersions(environment, directory))) return true;
+  return includeDeclared && isReserved(disk, directory);
 }
 
 async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string): Promise<boolean> {
@@ -212,10 +215,28 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
  * directory without one.
  */
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
-  const entries =
-    (await disk.list(path).catch((error: unknown) => {
-      if (error instanceof PermissionDeniedError) return null;
-      throw error;
-    })) ?? [];
+  const entries = (await listAdmitted(disk, path)) ?? [];
   return entries.some((entry) => entry.kind === "file" && parseManifestName(entry.name) !== null);
 }
+
+/** Looks at the directory of a root table. */
+export async function lookAtRootTable(
+  { disk, versionsIn }: Pick<CatalogEnvironment, "disk" | "versionsIn">,
+  directory: string,
+): Promise<RootTableState> {
+  const entries = await listAdmitted(disk, directory);
+  const isHidden =
+    entries === null ? isDeregistered(disk, directory) : entries.some(({ name }) => isHidingMarker(name));
+  // Markers change the directory, as does the removal of all its versions: only a table that is dropped loses them.
+  return {
+    isHidden: await isHidden,
+    hasVersions: (await versionsIn.find(versionsDirectory(directory))) === true,
+  };
+}
+
+/** Lists a directory; null for a missing one, and for a link out of the admitted directories. */
+const listAdmitted = (disk: Disk, path: string): Promise<DirectoryEntry[] | null> =>
+  disk.list(path).catch((error: unknown) => {
+    if (error instanceof PermissionDeniedError) return null;
+    throw error;
+  });

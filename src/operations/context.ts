@@ -7,7 +7,7 @@
 import { type Lazy, lazy, lazyModule } from "../async/lazy.js";
 import { WorkerPool } from "../async/workerPool.js";
 import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
-import { hasVersionsIn } from "../catalog/listing.js";
+import { hasVersionsIn, lookAtRootTable } from "../catalog/listing.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogTable.js";
 import { OldVersions } from "../catalog/rows/oldVersions.js";
 import { RootNames } from "../catalog/rows/rootNames.js";
@@ -258,6 +258,7 @@ export function openContext(options: ContextOptions): OperationContext {
     rootNames: new RootNames(disk, options.root),
     spelling: new Spelling(disk),
     versionsIn: new UnchangedDirectories(disk, (path) => hasVersionsIn(disk, path)),
+    rootTables: new UnchangedDirectories(disk, (path) => lookAtRootTable(context, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     openDataFile: (path, isScanned, version) => dataFiles.open(path, isScanned, version),

@@ -64,6 +64,16 @@ export interface CatalogEnvironment extends ReaderEnvironment {
   readonly spelling: Spelling;
   /** By path of a directory of versions: true if it contains a version. */
   readonly versionsIn: UnchangedDirectories<boolean>;
+  /** By path of a root table's directory. */
+  readonly rootTables: UnchangedDirectories<RootTableState>;
+}
+
+/** State of a root table's directory. It stays while the directory's entries do. */
+export interface RootTableState {
+  /** True if a marker hides the table. */
+  readonly isHidden: boolean;
+  /** True if the table has versions; false if it had none when it was looked at. */
+  readonly hasVersions: boolean;
 }
 
 // The first change loads the writing and the commit of rows.
