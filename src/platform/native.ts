@@ -133,6 +133,30 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
         })
     : null;
 
+/** Log of the largest window for which {@link decompressZstd} makes memory. */
+const ZSTD_WINDOW_LOG = 23;
+
+/**
+ * Decodes a Zstandard frame of at most `maxBytes` of content; null for any frame that it refuses: a malformed
+ * one, or one with a large window. Null before Node 22.15.
+ */
+export const decompressZstd: ((frame: Uint8Array, maxBytes: number) => Uint8Array | null) | null =
+  typeof zlib.zstdDecompressSync === "function"
+    ? (frame, maxBytes) => {
+        try {
+          return zlib.zstdDecompressSync(frame, {
+            maxOutputLength: Math.max(maxBytes, 1),
+            // With room for more than the content, it is decoded into one piece.
+            chunkSize: Math.max(maxBytes + 1, 64),
+            params: { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG },
+          });
+        } catch {
+          // The caller decodes the frame itself, and tells what is wrong with it.
+          return null;
+        }
+      }
+    : null;
+
 /** Inflates gzip or Brotli; fails for more than `maxBytes`. Null without either. */
 export const inflate: ((codec: "gzip" | "brotli", bytes: Uint8Array, maxBytes: number) => Uint8Array) | null =
   (codec, bytes, maxBytes) => {

@@ -80,6 +80,8 @@ export function isUtf8(bytes: Uint8Array): boolean {
 export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null = null;
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;
+
+export const decompressZstd: ((frame: Uint8Array, maxBytes: number) => Uint8Array | null) | null = null;
 export const inflate: ((codec: "gzip" | "brotli", bytes: Uint8Array, maxBytes: number) => Uint8Array) | null =
   null;
 

@@ -7,6 +7,7 @@
  */
 
 import { runSync } from "../../async/eventLoop.js";
+import { decompressZstd } from "../../platform/native.js";
 import { readUint32 } from "../littleEndian.js";
 import { BackwardBits, MalformedZstd } from "./bitReader.js";
 import { MAXIMUM_BLOCK_BYTES } from "./frame.js";
@@ -23,10 +24,18 @@ import {
 /** Largest offset code of a 32-bit output. */
 const MAXIMUM_OFFSET_CODE = 30;
 
+/** Minimum bytes of content for the runtime's own decoder: a call costs some microseconds. */
+const NATIVE_BYTES = 4096;
+
 /**
  * Decodes a frame that {@link zstdFrameBound} accepted; false unless it fills `output` exactly.
  */
 export function decodeZstdFrame(frame: Uint8Array, output: Uint8Array): boolean {
+  const content = output.length < NATIVE_BYTES ? null : decompressZstd?.(frame, output.length);
+  if (content?.length === output.length) {
+    output.set(content);
+    return true;
+  }
   return runSync(decodingZstdFrame(frame, output));
 }
 
