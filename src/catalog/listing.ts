@@ -227,7 +227,7 @@ export async function lookAtRootTable(
   const entries = await listAdmitted(disk, directory);
   const isHidden =
     entries === null ? isDeregistered(disk, directory) : entries.some(({ name }) => isHidingMarker(name));
-  // Markers change the directory, as does the removal of all its versions: only a table that is dropped loses them.
+  // Only a table that is dropped loses its versions, and a drop changes the directory, as markers do.
   return {
     isHidden: await isHidden,
     hasVersions: (await versionsIn.find(versionsDirectory(directory))) === true,

@@ -186,8 +186,8 @@ function insertEntries(entries: Uint32Array, start: number, from: number, to: nu
 }
 
 /**
- * One level of buckets. Keys are read three times: for their bounds, for the sizes of the buckets, and to deal
- * them. The bucket of a key is its distance from the least key, without the lowest bits.
+ * One level of buckets. Keys are read three times: for their bounds, for the sizes of the buckets, and to
+ * deal them. The bucket of a key is its distance from the least key, without the lowest bits.
  */
 class BucketLevel {
   #minHigh = 0;
