@@ -80,7 +80,7 @@ const there =
     return (await query.toArray()) as Found[];
   };
 
-/** Expects both engines to find the same part of the nearest rows, with distances that differ little. */
+/** Expects both engines to find the same part of the nearest rows, with equal distances but for rounding. */
 async function expectAlike(
   name: string,
   metric: (typeof METRICS)[number],
@@ -92,8 +92,7 @@ async function expectAlike(
       (await there(table, metric)(vector)).map(({ id, _distance }) => [id, _distance]),
     );
     for (const { id, _distance } of await search(name, { vector, nprobes: 4 })) {
-      // LanceDB rounds the query for its kernels.
-      const tolerance = 0.15 * Math.max(1, Math.abs(_distance));
+      const tolerance = 1e-6 * Math.max(1, Math.abs(_distance));
       if (distances.has(id)) expect(Math.abs(_distance - (distances.get(id) ?? 0))).toBeLessThan(tolerance);
     }
   }

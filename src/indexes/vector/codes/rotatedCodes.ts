@@ -25,7 +25,6 @@ import { UnsupportedError } from "../../../errors.js";
 import { Tensor } from "../../../format/vectorIndex.js";
 import { type FileColumnType, FLOAT32_TYPE, type OpenIndexFile } from "../../indexFile.js";
 import type { Metric } from "../distance/metric.js";
-import { codeSumsInKernel } from "./codeSumsKernel.js";
 import {
   BYTE,
   type CodeDistances,
@@ -39,6 +38,7 @@ import { lowBitBytes, unpackLowBits } from "./lowBits.js";
 import type { RotatedModel } from "./rotatedModel.js";
 import { type Rotation, rotate, signBytes } from "./rotation.js";
 import { unpackSigns } from "./signBlocks.js";
+import { signSums } from "./signSums.js";
 import { type TensorNumbers, tensorValues } from "./tensors.js";
 
 const MAX_BITS = 9;
@@ -159,13 +159,12 @@ function* measuredLayout(
 /** Prepares to measure the distances of rows from a vector. */
 function distancesFrom({ rotation, bits }: RotatedModel, metric: Metric, query: Float64Array): CodeDistances {
   const { dimension } = rotation;
-  const rotated = new Float64Array(dimension);
+  const rotated = new Float32Array(dimension);
   rotate(rotation, query, rotated);
-  const table = signTable(rotated);
-  const total = rotated.reduce((sum, value) => sum + value, 0);
+  const sums = signSums(rotated);
   const signBytesOfRow = dimension / 8;
   const signWeight = 2 ** (bits - 1);
-  const middle = (signWeight - 0.5) * total;
+  const middle = Math.fround((signWeight - 0.5) * sumOf(rotated));
   function* inSteps(centroid: TensorNumbers, codes: Uint8Array, distances: Float32Array): Steps<void> {
     const rowCount = distances.length;
     const factors = new Float32Array(codes.buffer, codes.byteOffset, 2 * rowCount);
@@ -175,16 +174,18 @@ function distancesFrom({ rotation, bits }: RotatedModel, metric: Metric, query: 
     const stepRows = rowsPerStep(dimension);
     for (let start = 0; start < rowCount; start += stepRows) {
       const end = Math.min(rowCount, start + stepRows);
-      const sums = distances.subarray(start, end);
       const someSigns = signs.subarray(start * signBytesOfRow, end * signBytesOfRow);
-      if (!codeSumsInKernel(table, someSigns, false, sums)) addUpSigns(table, someSigns, sums);
+      sums.fill(someSigns, start, rowCount, distances.subarray(start, end));
       for (let row = start; row < end; row++) {
-        let product = signWeight * distances[row] - middle;
+        let product = signWeight * distances[row];
         if (bits > 1) {
           const first = row * dimension;
-          for (let index = 0; index < dimension; index++) product += rotated[index] * low[first + index];
+          let lowSum = 0;
+          for (let index = 0; index < dimension; index++) lowSum += rotated[index] * low[first + index];
+          product = Math.fround(product + Math.fround(lowSum));
         }
-        distances[row] = factors[row] + fromCentroid + factors[rowCount + row] * product;
+        const scaled = Math.fround(Math.fround(product - middle) * factors[rowCount + row]);
+        distances[row] = Math.fround(scaled + factors[row]) + fromCentroid;
       }
       yield;
     }
@@ -205,33 +206,19 @@ function distancesFrom({ rotation, bits }: RotatedModel, metric: Metric, query: 
 /** Returns the number of rows of a step, which takes a few milliseconds. */
 const rowsPerStep = (dimension: number): number => Math.max(1, Math.floor(STEP_VALUES / dimension));
 
-/** Returns the part of the distance that all rows of a partition share. */
+/** Returns the part of the distance that all rows of a partition share, in 32 bits. */
 function centroidPart(metric: Metric, query: Float64Array, centroid: TensorNumbers): number {
   let sum = 0;
   for (let index = 0; index < query.length; index++) {
     const difference = query[index] - centroid[index];
     sum += metric === "dot" ? -query[index] * centroid[index] : difference * difference;
   }
+  return Math.fround(sum);
+}
+
+/** Adds in 32 bits. */
+function sumOf(values: Float32Array): number {
+  let sum = 0;
+  for (const value of values) sum = Math.fround(sum + value);
   return sum;
-}
-
-/** Sums, for each byte of a code and each of its values, the numbers whose bits are set. */
-function signTable(numbers: Float64Array): Float32Array {
-  const table = new Float32Array(numbers.length * 32);
-  for (let byte = 0; byte < numbers.length / 8; byte++) {
-    for (let code = 1; code < 256; code++) {
-      const lowest = 31 - Math.clz32(code & -code);
-      table[byte * 256 + code] = table[byte * 256 + (code & (code - 1))] + numbers[8 * byte + lowest];
-    }
-  }
-  return table;
-}
-
-function addUpSigns(table: Float32Array, signs: Uint8Array, sums: Float32Array): void {
-  const codeBytes = table.length / 256;
-  for (let row = 0, offset = 0; row < sums.length; row++) {
-    let sum = 0;
-    for (let byte = 0; byte < codeBytes; byte++) sum += table[byte * 256 + signs[offset++]];
-    sums[row] = sum;
-  }
 }

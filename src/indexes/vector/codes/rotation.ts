@@ -21,6 +21,8 @@ export type Rotation = {
   | { readonly kind: "matrix"; readonly matrix: Float32Array | Float64Array }
 );
 
+type Floats = Float32Array | Float64Array;
+
 const ROUNDS = 4;
 
 /** Bytes of the signs of a fast rotation. */
@@ -33,8 +35,11 @@ export function newRotation(dimension: number, seed: number): Rotation {
   return { kind: "fast", dimension, signs };
 }
 
-/** Rotates a vector. @param to receives the values; not the same memory */
-export function rotate(rotation: Rotation, vector: ArrayLike<number>, to: Float64Array): void {
+/**
+ * Rotates a vector. In 32 bits, the values equal those of LanceDB.
+ * @param to receives the values; not the same memory
+ */
+export function rotate(rotation: Rotation, vector: ArrayLike<number>, to: Floats): void {
   const { dimension } = rotation;
   if (rotation.kind === "matrix") {
     const { matrix } = rotation;
@@ -59,7 +64,7 @@ export function rotate(rotation: Rotation, vector: ArrayLike<number>, to: Float6
 }
 
 /** Applies a Hadamard transform that keeps the length of the vector. */
-function transform(values: Float64Array): void {
+function transform(values: Floats): void {
   const { length } = values;
   for (let half = 1; half < length; half *= 2) {
     for (let start = 0; start < length; start += 2 * half) {
@@ -70,11 +75,12 @@ function transform(values: Float64Array): void {
       }
     }
   }
-  const scale = 1 / Math.sqrt(length);
+  const round = values.BYTES_PER_ELEMENT === 4 ? Math.fround : (value: number): number => value;
+  const scale = round(1 / round(Math.sqrt(length)));
   for (let index = 0; index < length; index++) values[index] *= scale;
 }
 
-function addHalves(values: Float64Array): void {
+function addHalves(values: Floats): void {
   const half = values.length / 2;
   for (let index = 0; index < half; index++) {
     const [x, y] = [values[index], values[index + half]];

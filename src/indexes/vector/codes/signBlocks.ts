@@ -7,7 +7,8 @@
 
 import { Pace, type Steps } from "../../../async/eventLoop.js";
 
-const BLOCK = 32;
+/** Rows of a block. */
+export const BLOCK_ROWS = 32;
 const HALF = 16;
 /** Bytes per step. */
 const STEP_BYTES = 2 ** 20;
@@ -17,11 +18,11 @@ const ORDER = [0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15];
 export function* unpackSigns(packed: Uint8Array, codeBytes: number): Steps<Uint8Array> {
   const rowCount = packed.length / codeBytes;
   const codes = new Uint8Array(packed.length);
-  const whole = rowCount - (rowCount % BLOCK);
+  const whole = rowCount - (rowCount % BLOCK_ROWS);
   const pace = new Pace(STEP_BYTES);
-  for (let row = 0, offset = 0; row < whole; row += BLOCK) {
-    if (pace.isStep(BLOCK * codeBytes)) yield;
-    for (let byte = 0; byte < codeBytes; byte++, offset += BLOCK) {
+  for (let row = 0, offset = 0; row < whole; row += BLOCK_ROWS) {
+    if (pace.isStep(BLOCK_ROWS * codeBytes)) yield;
+    for (let byte = 0; byte < codeBytes; byte++, offset += BLOCK_ROWS) {
       for (let slot = 0; slot < HALF; slot++) {
         const [low, high] = [packed[offset + slot], packed[offset + HALF + slot]];
         const first = (row + ORDER[slot]) * codeBytes + byte;

@@ -174,7 +174,7 @@ export class IvfIndex {
     nearest: readonly NearestRows[],
   ): Promise<SearchedVector[]> {
     const some = search.queries.slice(first, first + QUERIES_AT_ONCE);
-    const queries = this.metric === "cosine" ? some.map(unitVector) : some;
+    const queries = this.metric === "cosine" ? some.map((query) => unitVector(query, this.#ivf.item)) : some;
     const mostProbes = Math.max(search.leastProbes, search.mostProbes);
     const vectors: SearchedVector[] = [];
     for (const [index, distances] of (await this.#centroidDistances(queries)).entries()) {
@@ -489,10 +489,17 @@ function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
   return alignedBytes(items.values, items.byteWidth);
 }
 
-/** Scales a vector to length 1. */
-function unitVector(vector: Float64Array): Float64Array {
+/** Scales a vector to length 1. Float32 vectors are computed in 32 bits as in LanceDB, if their square fits. */
+function unitVector(vector: Float64Array, item: VectorItem): Float64Array {
+  const [length, shortLength] = [lengthOf(vector, (value) => value), lengthOf(vector, Math.fround)];
+  if (length === 0) return vector;
+  const isShort = item === "float32" && shortLength > 0 && Number.isFinite(shortLength);
+  return vector.map(isShort ? (value) => Math.fround(value / shortLength) : (value) => value / length);
+}
+
+/** @param round applies to each number on the way */
+function lengthOf(vector: Float64Array, round: (value: number) => number): number {
   let squares = 0;
-  for (const value of vector) squares += value * value;
-  const length = Math.sqrt(squares);
-  return length === 0 ? vector : vector.map((value) => value / length);
+  for (const value of vector) squares = round(squares + round(value * value));
+  return round(Math.sqrt(squares));
 }
