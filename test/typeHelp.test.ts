@@ -225,6 +225,7 @@ describe("choices", () => {
         "BITMAP",
         "BLOOMFILTER",
         "BTREE",
+        "FM",
         "FTS",
         "IVF_FLAT",
         "IVF_HNSW_FLAT",

@@ -20,7 +20,15 @@ import type { RowIds } from "./rowIds.js";
 /** Kinds of vector indexes that this release builds. */
 export type VectorKindName = `IVF_${"" | "HNSW_"}${"FLAT" | "PQ" | "SQ"}` | "IVF_RQ";
 
-export type IndexKindName = "BTREE" | "BITMAP" | "LABEL_LIST" | "ZONEMAP" | "BLOOMFILTER" | "NGRAM" | "FTS";
+export type IndexKindName =
+  | "BTREE"
+  | "BITMAP"
+  | "LABEL_LIST"
+  | "ZONEMAP"
+  | "BLOOMFILTER"
+  | "NGRAM"
+  | "FTS"
+  | "FM";
 
 /**
  * A condition on the indexed column. Values are columns of the indexed column's type; of its item type for
@@ -98,6 +106,8 @@ export interface IndexFiles {
   open(name: string): Promise<DataFileMetadata>;
   /** True if the segment has a file of this name. */
   has(name: string): Promise<boolean>;
+  /** Returns the names of all files, in any order. */
+  names(): Promise<readonly string[]>;
   /** Source of the files' pages. */
   readonly source: PageSource;
   /** Decoded file parts, shared by all open indexes. Keys begin with the file's path and identity. */
@@ -107,9 +117,9 @@ export interface IndexFiles {
 /** A part of an index file in memory, as read or after decoding. */
 export type IndexPart = Column | RowIds | SearchedPart;
 
-/** A part in the layout that searches read: packed for kernels, or postings that keep unpacked blocks. */
+/** A part in the layout that searches read: packed for kernels, postings that keep unpacked blocks, suffixes. */
 export interface SearchedPart {
-  readonly kind: "packed" | "postings";
+  readonly kind: "packed" | "postings" | "suffixes";
   /** Approximate bytes of memory; that of postings grows. */
   readonly memoryWeight: number;
 }

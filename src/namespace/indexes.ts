@@ -21,6 +21,7 @@ export type IndexType =
   | "BLOOMFILTER"
   | "NGRAM"
   | "FTS"
+  | "FM"
   | "IVF_FLAT"
   | "IVF_SQ"
   | "IVF_PQ"
@@ -29,8 +30,8 @@ export type IndexType =
   | "IVF_HNSW_SQ"
   | "IVF_HNSW_PQ";
 
-/** Synonyms of kinds, and kinds that this release does not build. Completion does not offer them. */
-type OtherIndexType = "SCALAR" | "INVERTED" | "VECTOR" | "FM";
+/** Synonyms of kinds. Completion does not offer them. */
+type OtherIndexType = "SCALAR" | "INVERTED" | "VECTOR";
 
 /** Kinds, with the spellings and synonyms that are also accepted. */
 type AnyIndexType<Kind extends IndexType, Synonym extends OtherIndexType = never> =
@@ -200,8 +201,7 @@ export interface GraphIndexRequest extends AnyVectorIndexRequest {
 
 /**
  * Request of `createTableIndex` and `createTableScalarIndex`; the kind decides which settings there are. At
- * run time, settings of another kind are validated and then ignored. This release does not build the kind
- * `FM`.
+ * run time, settings of another kind are validated and then ignored.
  */
 export type CreateTableIndexRequest =
   | DefaultIndexRequest

@@ -23,7 +23,7 @@ async function* placed(rows: AsyncIterable<IndexRows>): AsyncGenerator<IndexRows
   }
 }
 
-describe.each(["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER", "NGRAM"])("a damaged %s index", (name) => {
+describe.each(["BTREE", "BITMAP", "ZONEMAP", "BLOOMFILTER", "NGRAM", "FM"])("a damaged %s index", (name) => {
   const kind = kindOfName(name) as IndexKind;
   const field = fieldOf("string");
 

@@ -32,6 +32,7 @@ export function filesIn(directory: string, partBytes = 64 * MIB): IndexFiles & {
       return handles.withHandle(path, (handle) => openDataFile(handle, path));
     },
     has: async (name) => (await disk.stat(join(directory, name))) !== null,
+    names: async () => ((await disk.list(directory)) ?? []).map(({ name }) => name),
     source: {
       handles,
       chunkMaps: new LruCache(MIB),

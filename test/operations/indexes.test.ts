@@ -73,7 +73,7 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
     "InvalidInput",
     /column: id.*NGRAM.*it can have BTREE, BITMAP, ZONEMAP, BLOOMFILTER$/,
   ],
-  [{ column: "text", indexType: "LABEL_LIST" }, "InvalidInput", /can have BTREE, BITMAP.*NGRAM, FTS$/],
+  [{ column: "text", indexType: "LABEL_LIST" }, "InvalidInput", /can have BTREE, BITMAP.*NGRAM, FTS, FM$/],
   [{ column: "labels", indexType: "BTREE" }, "InvalidInput", /labels.*it can have LABEL_LIST, FTS$/],
   [{ column: "vector", indexType: "BTREE" }, "InvalidInput", /vector.*it can have IVF_FLAT.*IVF_HNSW_PQ$/],
   [{ column: "flag", indexType: "FTS" }, "InvalidInput", /flag.*FTS.*it can have BTREE/],

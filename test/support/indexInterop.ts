@@ -232,8 +232,14 @@ const KINDS: readonly {
     isListed: false,
   },
   { kind: "NGRAM", types: ["utf8", "large_utf8"], isListed: false },
+  { kind: "FM", types: ["utf8", "large_utf8"], config: () => Index.fm(), isListed: true },
 ];
-const SPELLED: Record<string, string> = { BTREE: "BTree", BITMAP: "Bitmap", LABEL_LIST: "LabelList" };
+const SPELLED: Record<string, string> = {
+  BTREE: "BTree",
+  BITMAP: "Bitmap",
+  LABEL_LIST: "LabelList",
+  FM: "Fm",
+};
 
 /** Two tables of the same rows, one of which has an index. */
 async function makePair(values: Values, stable: boolean): Promise<{ name: string; plain: string }> {
@@ -304,7 +310,7 @@ export function testIndexKind(kind: IndexKindName): void {
     await makeIndex(maker, name);
     expect(await statsHere(name)).toMatchObject({ numIndexedRows: 162, numUnindexedRows: 0, numIndices: 1 });
     await check(pair, values, each);
-    const asked = kind === "NGRAM" ? CONTAINS : (values.asked ?? values.filters[0]);
+    const asked = kind === "NGRAM" || kind === "FM" ? CONTAINS : (values.asked ?? values.filters[0]);
     expect(await planThere(root, name, asked)).toContain("v_idx");
     expect(await planHere(name, asked)).toContain("v_idx");
     const both = async (change: (of: string) => Promise<unknown>) => {

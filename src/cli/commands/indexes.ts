@@ -9,7 +9,7 @@ import { workBar } from "../output/progress.js";
 import { countText, sizeText, timeText } from "../output/text.js";
 
 const KINDS = [
-  ...["BTREE", "BITMAP", "LABEL_LIST", "ZONEMAP", "BLOOMFILTER", "NGRAM", "FTS"],
+  ...["BTREE", "BITMAP", "LABEL_LIST", "ZONEMAP", "BLOOMFILTER", "NGRAM", "FTS", "FM"],
   ...["IVF_FLAT", "IVF_SQ", "IVF_PQ", "IVF_RQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"],
 ] as const;
 

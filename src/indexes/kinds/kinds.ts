@@ -8,6 +8,7 @@ import { BTREE } from "../scalar/btree.js";
 import { LABEL_LIST } from "../scalar/labelList.js";
 import { NGRAM } from "../scalar/ngram.js";
 import { ZONEMAP } from "../scalar/zonemap.js";
+import { FM } from "../substring/fm.js";
 import { FTS } from "../text/fts.js";
 
 /** Returns the kind of this name; null if this release does not know it. */
@@ -26,5 +27,5 @@ export function kindOfTypeUrl(typeUrl: string): IndexKind | null {
 export const isVectorTypeUrl = (typeUrl: string): boolean => messageName(typeUrl) === "VectorIndexDetails";
 
 const KINDS: ReadonlyMap<IndexKindName, IndexKind> = new Map(
-  [BTREE, BITMAP, LABEL_LIST, ZONEMAP, BLOOMFILTER, NGRAM, FTS].map((kind) => [kind.name, kind]),
+  [BTREE, BITMAP, LABEL_LIST, ZONEMAP, BLOOMFILTER, NGRAM, FTS, FM].map((kind) => [kind.name, kind]),
 );

@@ -15,7 +15,7 @@ import type {
   ZoneIndexRequest,
 } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
-import { isBuilt, SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
+import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
 import {
   optionalBoolean,
   optionalCount,
@@ -110,7 +110,7 @@ function kindOf(indexType: unknown, family: "any" | "scalar"): AskedKind | null 
     if (family === "scalar" && each === "vector") continue;
     const name = names.find((synonym) => fold(synonym) === folded);
     if (name !== undefined) return { family: each, name };
-    choices.push(...names.filter(isBuilt));
+    choices.push(...names);
   }
   const shown = JSON.stringify(text.slice(0, 80));
   throw new InvalidInputError(`indexType: must be one of ${choices.join(", ")}, not ${shown}`);

@@ -16,10 +16,7 @@ import type { OperationContext } from "../context.js";
 /** Type of an index without readable details. */
 const UNKNOWN = "UNKNOWN";
 
-const OTHER_TYPES: ReadonlyMap<string, string> = new Map([
-  ["InvertedIndexDetails", "FTS"],
-  ["FMIndexDetails", "FM"],
-]);
+const OTHER_TYPES: ReadonlyMap<string, string> = new Map([["InvertedIndexDetails", "FTS"]]);
 
 interface RecordedType {
   /** `BTREE`, `BITMAP`, `LABEL_LIST`, `ZONEMAP`, `BLOOMFILTER`, `NGRAM`, `FTS`, `FM`, `IVF_…`, `UNKNOWN`. */

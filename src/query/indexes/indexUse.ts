@@ -34,7 +34,7 @@ const SCANNED_AT_LEAST = 65_536;
 const PARALLELISM = 8;
 
 /** Kinds whose answers are supersets, and so say nothing about a negation. */
-const ROUGH_KINDS: ReadonlySet<string> = new Set(["ZONEMAP", "BLOOMFILTER", "NGRAM"]);
+const ROUGH_KINDS: ReadonlySet<string> = new Set(["ZONEMAP", "BLOOMFILTER", "NGRAM", "FM"]);
 
 /** Kinds that may return changed rows in tables with stable ids: LanceDB's merges keep the old values. */
 const ROUGH_KINDS_OF_STABLE_IDS: ReadonlySet<string> = new Set(["LABEL_LIST"]);

@@ -22,6 +22,7 @@ import {
   hasSegmentFile,
   openSegmentFile,
   reasonOf,
+  segmentFileNames,
   type UnreadIndex,
   unreadIndex,
 } from "./unreadIndexes.js";
@@ -255,6 +256,7 @@ function segmentFiles(environment: IndexEnvironment, directory: string, metadata
     source: environment,
     parts: environment.indexParts,
     has: (name) => hasSegmentFile(source, directory, name, metadata),
+    names: () => segmentFileNames(environment.disk, directory, metadata),
     async open(name) {
       const file = await openSegmentFile(source, directory, name, metadata);
       opened.push({ path: file.path, identity: file.identity });

@@ -3,6 +3,7 @@
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
 import type { IndexMetadata } from "../../format/table.js";
+import type { Disk } from "../../io/disk/disk.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { indexDirectoryName, isFileName } from "../../table/versions/paths.js";
 
@@ -107,6 +108,16 @@ export const hasSegmentFile = async (
   { files }: IndexMetadata,
 ): Promise<boolean> =>
   files.some(({ path }) => path === name) || (await stat(`${directory}/${name}`)) !== null;
+
+/** Returns the names of the files of a segment: those that the manifest records, or all in its directory. */
+export async function segmentFileNames(
+  { list }: Pick<Disk, "list">,
+  directory: string,
+  { files }: IndexMetadata,
+): Promise<string[]> {
+  if (files.length > 0) return files.map(({ path }) => path);
+  return ((await list(directory)) ?? []).map(({ name }) => name);
+}
 
 /** Returns the reason from an error about a segment's files. */
 export const reasonOf = ({ message }: UnsupportedError, directory: string): string =>

@@ -14,18 +14,12 @@ export const VECTOR_KINDS = [
   ...["IVF_FLAT", "IVF_SQ", "IVF_PQ", "IVF_RQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"],
 ] as const;
 
-/** Kinds that this release does not build. */
-const UNBUILT: ReadonlySet<string> = new Set(["FM"]);
-
-/** True if this release builds indexes of a kind and so offers it. */
-export const isBuilt = (name: string): boolean => !UNBUILT.has(name);
-
 /** Returns the kinds that a column of plain values can have. */
 export function kindNamesFor(field: TableField): string[] {
   const scalar = SCALAR_KINDS.filter((name) => kindOfName(name)?.refusal(field) === null);
   const text = TEXT_KINDS.filter((name) => textRefusal(name, field) === null);
   const vector = VECTOR_KINDS.filter((name) => vectorRefusal(name, field) === null);
-  return [...scalar, ...text, ...vector].filter(isBuilt);
+  return [...scalar, ...text, ...vector];
 }
 
 /** Returns why a column can't have an index of a kind for text; null if it can. */

@@ -12,6 +12,7 @@ import {
   hasSegmentFile,
   openSegmentFile,
   reasonOf,
+  segmentFileNames,
 } from "../../query/indexes/unreadIndexes.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { allFields } from "../../schema/fieldPaths.js";
@@ -85,5 +86,6 @@ async function openSegment(
   };
   const open = (name: string) => openSegmentFile(files, directory, name, segment);
   const has = (name: string) => hasSegmentFile(files, directory, name, segment);
-  return kind.open({ open, has, source, parts }, field);
+  const names = () => segmentFileNames(table.disk, directory, segment);
+  return kind.open({ open, has, names, source, parts }, field);
 }

@@ -54,6 +54,12 @@ const KINDS: readonly Kind[] = [
     filter: "contains(text, 'word1')",
     passes: ({ text }) => text.includes("word1"),
   },
+  {
+    indexType: "FM",
+    column: "text",
+    filter: "contains(text, 'word1')",
+    passes: ({ text }) => text.includes("word1"),
+  },
   { indexType: "ZONEMAP", column: "n", filter: "n > 45", passes: ({ n }) => n > 45n },
   { indexType: "BLOOMFILTER", column: "n", filter: "n = 11", passes: ({ n }) => n === 11n },
   { indexType: "FTS", column: "text" },

@@ -44,6 +44,7 @@ const KINDS: Readonly<Record<IndexKindName, readonly Column[]>> = {
   BLOOMFILTER: ["n", "s"],
   NGRAM: ["s"],
   FTS: ["s", "l"],
+  FM: ["s"],
 };
 
 const FILTERS: Readonly<Record<Column, readonly string[]>> = {

@@ -1,6 +1,6 @@
 /** Errors offer only kinds of indexes that this release builds. */
 
-import { DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { messageOf } from "../../../src/errors.js";
 import { kindOfName } from "../../../src/indexes/kinds/kinds.js";
@@ -27,5 +27,4 @@ it("errors about index types offer built kinds only, and name kinds that are not
     expect(names.length, message).toBeGreaterThan(1);
     for (const name of names) expect(kindOfName(name) ?? vectorKindOfName(name), name).not.toBeNull();
   }
-  await expect(table.createIndex("text", { indexType: "FM" })).rejects.toThrow(UnsupportedError);
 });

@@ -1,0 +1,3 @@
+import { testIndexKind } from "../../support/indexInterop.js";
+
+testIndexKind("FM");
