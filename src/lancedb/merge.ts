@@ -2,7 +2,7 @@
 
 import type { MergeInsertIntoTableRequest } from "../namespace/rows.js";
 import { conditionOf } from "./conditions.js";
-import { engineErrorOf, failure, inCall } from "./failures.js";
+import { failure } from "./failures.js";
 import type { Data } from "./like.js";
 import type { MergeResult } from "./native.js";
 
@@ -11,27 +11,6 @@ export type MergeClauses = Omit<MergeInsertIntoTableRequest, "id" | "branch">;
 
 /** Runs a merge. */
 export type MergeRun = (clauses: MergeClauses, data: Data) => Promise<MergeResult>;
-
-/**
- * Returns the error of a merge. In tables with settings of log-structured writes, LanceDB refuses all merges
- * but upserts.
- */
-export function mergeFailure(clauses: MergeClauses, error: unknown): Error {
-  const { whenMatchedUpdateAll, whenMatchedUpdateAllFilt, whenNotMatchedInsertAll } = clauses;
-  const isUpsert =
-    whenMatchedUpdateAll === true &&
-    whenMatchedUpdateAllFilt === undefined &&
-    whenNotMatchedInsertAll === true &&
-    clauses.whenNotMatchedBySourceDelete !== true;
-  const isRefused = /has an LSM write spec/.test(engineErrorOf(error)?.message ?? "");
-  const sentence =
-    "Invalid input, merge_insert: when an LSM write spec is set, only the upsert form (when_matched_update_all without a filter + " +
-    "when_not_matched_insert_all, no by-source delete) is supported; call use_lsm(false) to use the standard merge_insert path";
-  return inCall(
-    "Failed to execute merge insert",
-    isRefused && !isUpsert ? failure(sentence, engineErrorOf(error)) : error,
-  );
-}
 
 /** Options of {@link MergeInsertBuilder.execute}. */
 export interface WriteExecutionOptions {

@@ -9,12 +9,12 @@ import { conditionOf } from "./conditions.js";
 import type { Database } from "./database.js";
 import { jobOf } from "./databaseJob.js";
 import { rowsToAdd } from "./engineRows.js";
-import { failure, notSupported } from "./failures.js";
+import { failure, inCall, notSupported } from "./failures.js";
 import type { IndexOptions } from "./indices.js";
 import type { Job } from "./job.js";
 import type { Data } from "./like.js";
 import { LoggedTable } from "./loggedTable.js";
-import { MergeInsertBuilder, mergeFailure } from "./merge.js";
+import { MergeInsertBuilder } from "./merge.js";
 import type * as native from "./native.js";
 import { programRows } from "./programRows.js";
 import { listOf, textOf } from "./queries/numbers.js";
@@ -392,7 +392,7 @@ export class LocalTable extends LoggedTable {
         );
         return mergeResultOf(
           await merged.catch((error) => {
-            throw mergeFailure(clauses, error);
+            throw inCall("Failed to execute merge insert", error);
           }),
         );
       },

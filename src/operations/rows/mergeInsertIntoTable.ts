@@ -91,6 +91,7 @@ function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
   if (useLsm === true) {
     throw new UnsupportedError("useLsm: tables written through a log are not supported by this release");
   }
+  const isUpsert = update !== null && update.filter === undefined && insert && remove === null;
   return {
     on,
     update,
@@ -98,7 +99,7 @@ function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
     remove,
     parameters: parametersOf(request.params),
     useIndexes,
-    logs: useLsm === false ? "empty" : "none",
+    logs: useLsm === false ? "empty" : isUpsert ? "none" : "unfit",
   };
 }
 

@@ -12,7 +12,7 @@
  * table whose writers may buffer rows is not changed.
  */
 
-import { UnsupportedError } from "../../errors.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { join } from "../../platform/native.js";
 import type { OpenVersion } from "./tableAt.js";
 
@@ -23,14 +23,17 @@ const GENERATION = /_gen_\d+$/;
 const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
   indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
 
-/** Logs of a version that a change accepts: none (the version has no LSM write spec), empty ones, or any. */
-export type AcceptedLogs = "none" | "empty" | "any";
+/**
+ * Logs of a version that a change accepts: none (the version has no LSM write spec), empty ones, or any.
+ * `unfit` accepts none either: the change is a merge that LanceDB's logs do not take.
+ */
+export type AcceptedLogs = "none" | "unfit" | "empty" | "any";
 
 /**
  * Refuses to change a version whose logs a change does not accept. Writers of a table with an LSM write spec
  * buffer rows, which this build neither reads nor writes. Buffered rows replace those of the fragments by
  * their primary key.
- * @throws UnsupportedError
+ * @throws UnsupportedError; InvalidInputError for a merge that logs do not take
  */
 export async function refuseLogs(
   version: Pick<OpenVersion, "table" | "file">,
@@ -39,6 +42,13 @@ export async function refuseLogs(
   const { table, file } = version;
   if (accepted === "any" || !mayBufferRows(file)) return;
   if (accepted === "empty") return refuseBufferedRows(version);
+  if (accepted === "unfit") {
+    // LanceDB's sentence, for programs that look for its words.
+    throw new InvalidInputError(
+      "merge_insert: when an LSM write spec is set, only the upsert form (when_matched_update_all without a filter + " +
+        "when_not_matched_insert_all, no by-source delete) is supported; call use_lsm(false) to use the standard merge_insert path",
+    );
+  }
   throw new UnsupportedError(
     `${table.root}: the table has an LSM write spec, so its rows are written to the MemWAL; this release does not write such tables (LanceDB's unsetLsmWriteSpec takes the spec away)`,
   );
