@@ -76,7 +76,7 @@ const SENTENCES: readonly Sentence[] = [
   [
     /vector: has (\d+) dimensions, and the vectors of column (\S+) have (\d+)/,
     (dimension, column, wanted) =>
-      `lance error: Invalid user input: vector query dim(${dimension}) doesn't match the column ${column} vector dim(${wanted})`,
+      `Invalid input, query dim(${dimension}) doesn't match the column ${column} vector dim(${wanted})`,
   ],
   [/column: (\S+) is not computed/, (column) => `Column '${column}' is not a computed column`],
   [/invalid table name ""/, () => 'Invalid table name (""): Table names cannot be empty strings'],

@@ -99,7 +99,8 @@ it("a table with settings takes merges without logs, and no other change", async
   const insert = ours.mergeInsert("id").whenNotMatchedInsertAll();
   const refusal = /not supported: the table has an LSM write spec, and log-structured writes \(MemWAL\)/;
   await expect(insert.whenMatchedUpdateAll().execute(rows)).rejects.toThrow(refusal);
-  const sentence = /^Failed to execute merge insert: GenericFailure, Invalid input, merge_insert: .* only the upsert form/;
+  const sentence =
+    /^Failed to execute merge insert: GenericFailure, Invalid input, merge_insert: .* only the upsert form/;
   await expect(insert.execute(rows)).rejects.toThrow(sentence);
   await expect(insert.whenMatchedUpdateAll({ where: "true" }).execute(rows)).rejects.toThrow(sentence);
   await expect(ours.add(rows)).rejects.toThrow(refusal);

@@ -90,7 +90,7 @@ async function reranked({ text, vector, ...parts }: HybridParts, searches: Searc
   );
   const { schema, columns, rowCount } = columnRows(answer, "rerank_hybrid");
   if (!schema.fields.some(({ name }) => name === RELEVANCE)) {
-    throw failure(`rerank_hybrid must return a RecordBatch with a column named ${RELEVANCE}`);
+    throw failure(`Schema Error: rerank_hybrid must return a RecordBatch with a column named ${RELEVANCE}`);
   }
   const count = Math.min(rowCount, parts.limit ?? FOUND_ROWS);
   const kept = withoutRowId(schema, parts);

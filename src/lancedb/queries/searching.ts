@@ -2,6 +2,7 @@
 
 import { performance } from "../../async/timers.js";
 import type { QueryPlanNode } from "../../namespace/queries.js";
+import { engineErrorOf, failure } from "../failures.js";
 import { programRows, type Rows } from "../programRows.js";
 import type { TableReader } from "../tableReader.js";
 import { isHybrid, openHybrid } from "./hybrid.js";
@@ -22,7 +23,9 @@ export function runnableSearch(reader: TableReader, parts: SearchParts): Runnabl
       const request = { ...(await requestOf(parts)), ...options };
       return reader
         .read((namespace, shown) => namespace.queryTable({ ...shown, ...request }))
-        .then(programRows);
+        .then(programRows, (error) => {
+          throw parts.vector?.options.vectorColumn === undefined ? unfitVector(error) : error;
+        });
     },
     async explain(isVerbose) {
       const request = await requestOf(parts);
@@ -39,6 +42,15 @@ export function runnableSearch(reader: TableReader, parts: SearchParts): Runnabl
       return analyzedText(JSON.parse(plan));
     },
   };
+}
+
+/** Returns LanceDB's error for a vector that fits no column, if the query named none. */
+function unfitVector(error: unknown): unknown {
+  const cause = engineErrorOf(error);
+  const [, dimension] = /^vector\S*: has (\d+) dimensions/.exec(cause?.message ?? "") ?? [];
+  if (dimension === undefined) return error;
+  const sentence = "Invalid input, No vector column found to match with the query vector dimension";
+  return failure(`${sentence}: ${dimension}`, cause);
 }
 
 /** A query that names rows. */
