@@ -117,7 +117,7 @@ export interface IndexFiles {
 /** A part of an index file in memory, as read or after decoding. */
 export type IndexPart = Column | RowIds | SearchedPart;
 
-/** A part in the layout that searches read: packed for kernels, postings that keep unpacked blocks, suffixes. */
+/** A part as searches read it: packed for kernels, postings that keep unpacked blocks, or suffixes. */
 export interface SearchedPart {
   readonly kind: "packed" | "postings" | "suffixes";
   /** Approximate bytes of memory; that of postings grows. */

@@ -38,7 +38,7 @@ export function codeTree(counts: Uint32Array): CodeTree {
   for (let weights = counts; ; weights = weights.map((count) => (count === 0 ? 0 : (count >>> 1) + 1))) {
     const tree = shortestCodes(weights);
     // Rarer bytes with equal weights have shorter codes.
-    if (codesOf(tree).every(({ length }) => length <= MAX_BITS)) return tree;
+    if (byteCodesOf(tree).every(({ length }) => length <= MAX_BITS)) return tree;
   }
 }
 
@@ -64,7 +64,7 @@ function shortestCodes(counts: Uint32Array): CodeTree {
 }
 
 /** Returns the code of each byte. */
-export function codesOf(tree: CodeTree): ByteCode[] {
+export function byteCodesOf(tree: CodeTree): ByteCode[] {
   const codes: ByteCode[] = Array.from({ length: BYTES }, () => []);
   const waiting: { readonly child: number; readonly code: ByteCode }[] = [];
   if (tree.length > 0) waiting.push({ child: 0, code: [] });
@@ -110,7 +110,7 @@ export function decodeTree(bytes: Uint8Array, fail: (reason: string) => never): 
 }
 
 export function encodeCodes(tree: CodeTree): Uint8Array {
-  const codes = codesOf(tree);
+  const codes = byteCodesOf(tree);
   const bytes = new Uint8Array(codes.reduce((sum, { length }) => sum + CODE_BYTES + 4 * length, 0));
   const view = new DataView(bytes.buffer);
   let offset = 0;

@@ -23,7 +23,7 @@ import type { RowMoves } from "../moves.js";
 import { RowIds } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
 import { SuffixFile, writeSuffixFile } from "./suffixFile.js";
-import { SEPARATOR, SPACE, SuffixIndex } from "./suffixIndex.js";
+import { DOCUMENT_END, SPACE, SuffixIndex } from "./suffixIndex.js";
 
 /** Version of the layout. */
 const VERSION = 10;
@@ -86,8 +86,8 @@ class FileWriter {
     this.#starts.push(this.#length);
     this.#addresses.push(low);
     this.#addresses.push(high);
-    for (const byte of bytes) this.#text[this.#length++] = byte === 0 || byte === SEPARATOR ? SPACE : byte;
-    this.#text[this.#length++] = SEPARATOR;
+    for (const byte of bytes) this.#text[this.#length++] = byte === 0 || byte === DOCUMENT_END ? SPACE : byte;
+    this.#text[this.#length++] = DOCUMENT_END;
     if (this.#starts.length >= MAX_DOCUMENTS || this.#length >= MAX_BYTES) await this.#end();
   }
 
@@ -172,8 +172,8 @@ class SubstringSearch implements OpenIndex {
     for (const file of this.files) {
       const { addresses } = file.documents;
       const index = await file.index(signal);
-      const found = await runAsync(index.find(text), signal);
-      rows = rows.union(RowIds.of(found === null ? addresses : addressesOf(addresses, found)));
+      const documents = await runAsync(index.find(text), signal);
+      rows = rows.union(RowIds.of(documents === null ? addresses : addressesOf(addresses, documents)));
     }
     return { rows, nulls: null, isExact: false };
   }

@@ -113,9 +113,9 @@ function* nameSubstrings(
   const names = new Int32Array(leftmost.length);
   let count = 0;
   let last = -1;
-  for (let place = 0; place < suffixes.length; place++) {
-    if ((place & STEP_MASK) === 0) yield;
-    const start = suffixes[place];
+  for (let row = 0; row < suffixes.length; row++) {
+    if ((row & STEP_MASK) === 0) yield;
+    const start = suffixes[row];
     if (start === 0 || isSmaller[start] <= isSmaller[start - 1]) continue;
     const index = indexOf[start >>> 1];
     if (last < 0 || !isSame(text, leftmost[last], endOf(last), start, endOf(index))) count++;

@@ -1,6 +1,6 @@
 /**
- * A file with an FM index of some documents (suffixIndex.ts). Its rows are the words of the nodes of the tree,
- * in blocks, and after them the sampled positions:
+ * A file with an FM index of some documents (suffixIndex.ts). Its rows are the words of the nodes of the
+ * tree, in blocks, and after them the sampled positions:
  *
  *     node_id      u32  node; 2^32 - 1 for positions
  *     block_id     u32  number of the block, from 0 for each node
@@ -221,11 +221,11 @@ export class SuffixFile {
     return byteValues(words).map((bytes, row) => {
       if (bytes.length % 8 !== 0) file.fail("a block has a part of a word");
       // A copy: the bytes may lie at any address.
-      const own = bytes.slice();
+      const copy = bytes.slice();
       return {
         node: nodeIds[row],
         number: blockIds[row],
-        words: new Uint32Array(own.buffer, 0, own.length / 4),
+        words: new Uint32Array(copy.buffer, 0, copy.length / 4),
         onesBefore: 0,
         bitCount: bitCounts[row],
       };

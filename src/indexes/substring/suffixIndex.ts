@@ -12,7 +12,7 @@ import { suffixArray } from "./suffixArray.js";
 import { occurrencesOf, WaveletTree } from "./waveletTree.js";
 
 /** Byte after a document. UTF-8 has none of this value. */
-export const SEPARATOR = 255;
+export const DOCUMENT_END = 255;
 /** Byte that stands for 0 and 255 in documents. */
 export const SPACE = 32;
 export const SAMPLE_RATE = 32;
@@ -84,11 +84,11 @@ export class SuffixIndex implements SearchedPart {
       first = firsts[byte] + tree.rank(byte, first);
       end = firsts[byte] + tree.rank(byte, end);
     }
-    const found = new Set<number>();
+    const numbers = new Set<number>();
     const pace = new Pace(STEP_ROWS);
     let left = Math.max(MIN_STEPS, tree.length * SEARCHED_PART);
-    for (let place = first; place < end; place++) {
-      let row = place;
+    for (let match = first; match < end; match++) {
+      let row = match;
       let distance = 0;
       for (; row % SAMPLE_RATE !== 0; distance++) {
         if (--left < 0) return null;
@@ -97,9 +97,9 @@ export class SuffixIndex implements SearchedPart {
       }
       if (--left < 0) return null;
       const position = (samples[row / SAMPLE_RATE] + distance) % tree.length;
-      found.add(upperBound(documents.starts, position) - 1);
+      numbers.add(upperBound(documents.starts, position) - 1);
     }
-    return Uint32Array.from(found);
+    return Uint32Array.from(numbers);
   }
 
   /** Restores the string of the documents. */
@@ -109,17 +109,17 @@ export class SuffixIndex implements SearchedPart {
     const pace = new Pace(STEP_ROWS);
     for (let position = text.length - 2, row = 0; position >= 0; position--) {
       if (pace.isStep()) yield;
-      const found = tree.rankAndByte(row);
-      text[position] = found % 256;
-      row = firsts[text[position]] + Math.floor(found / 256);
+      const rankAndByte = tree.rankAndByte(row);
+      text[position] = rankAndByte % 256;
+      row = firsts[text[position]] + Math.floor(rankAndByte / 256);
     }
     return text;
   }
 
   /** Returns the row of the suffix that is one byte longer. */
   #before(row: number): number {
-    const found = this.tree.rankAndByte(row);
-    return this.firsts[found % 256] + Math.floor(found / 256);
+    const rankAndByte = this.tree.rankAndByte(row);
+    return this.firsts[rankAndByte % 256] + Math.floor(rankAndByte / 256);
   }
 }
 

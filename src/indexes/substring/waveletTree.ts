@@ -6,7 +6,7 @@
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { countSetBits } from "../../bytes/bits.js";
-import { type ByteCode, type CodeTree, codesOf, codeTree, leafByte } from "./byteCodes.js";
+import { type ByteCode, byteCodesOf, type CodeTree, codeTree, leafByte } from "./byteCodes.js";
 
 /** Words between two stored counts. */
 const COUNTED_WORDS = 16;
@@ -30,14 +30,14 @@ export class WaveletTree {
     readonly tree: CodeTree,
   ) {
     this.#counts = nodes.map(countsOf);
-    this.#codes = codesOf(tree);
+    this.#codes = byteCodesOf(tree);
   }
 
   /** Builds a tree of a string that has at least two different bytes. */
   static *build(bytes: Uint8Array): Steps<WaveletTree> {
     const counts = yield* occurrencesOf(bytes);
     const tree = codeTree(counts);
-    const codes = codesOf(tree);
+    const codes = byteCodesOf(tree);
     const sizes = new Uint32Array(tree.length / 2);
     for (const [byte, code] of codes.entries()) for (const turn of code) sizes[turn >>> 1] += counts[byte];
     // LanceDB's words have 64 bits.

@@ -24,8 +24,8 @@ const mayBufferRows = ({ indexSection }: OpenVersion["file"]): boolean =>
   indexSection?.indices.some(({ name }) => name === BUFFER_INDEX) ?? false;
 
 /**
- * Logs of a version that a change accepts: none (the version has no LSM write spec), empty ones, or any.
- * `unfit` accepts none either: the change is a merge that LanceDB's logs do not take.
+ * Logs of a version that a change accepts: none (no LSM write spec), empty ones, or any. `unfit` also accepts
+ * none. A merge has it if LanceDB's logs do not take such a merge.
  */
 export type AcceptedLogs = "none" | "unfit" | "empty" | "any";
 

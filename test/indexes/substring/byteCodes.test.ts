@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
-  codesOf,
+  byteCodesOf,
   codeTree,
   decodeTree,
   encodeCodes,
@@ -18,7 +18,7 @@ function countsOf(counts: Readonly<Record<number, number>>): Uint32Array {
 }
 
 it("frequent bytes have short codes, and no code begins another", () => {
-  const codes = codesOf(codeTree(countsOf({ 97: 100, 98: 40, 99: 10, 255: 1, 0: 1 })));
+  const codes = byteCodesOf(codeTree(countsOf({ 97: 100, 98: 40, 99: 10, 255: 1, 0: 1 })));
   const texts = codes.map((code) => code.map((turn) => turn & 1).join("")).filter((text) => text !== "");
   expect(codes[97]).toHaveLength(1);
   expect(codes[255]).toHaveLength(4);
@@ -30,7 +30,7 @@ it("codes have at most 32 bits", () => {
   const counts = new Uint32Array(256);
   counts.set([1, 1]);
   for (let byte = 2; byte < 46; byte++) counts[byte] = counts[byte - 1] + counts[byte - 2];
-  const lengths = codesOf(codeTree(counts)).map(({ length }) => length);
+  const lengths = byteCodesOf(codeTree(counts)).map(({ length }) => length);
   expect(Math.max(...lengths)).toBeLessThanOrEqual(32);
   expect(lengths.filter((length) => length > 0)).toHaveLength(46);
 });

@@ -56,7 +56,7 @@ function sumsOfHalves(values: Float32Array): Float32Array {
   return sums;
 }
 
-/** Rounds sums to steps. @returns a step of 0 if 32 bits cannot hold it; the sums are to be used as they are */
+/** Rounds sums to steps. @returns a step of 0 if 32 bits cannot hold it; then exact sums serve */
 function roundedSums(sums: Float32Array): { least: number; step: number; numbers: Float32Array } {
   let [least, most] = [sums[0], sums[0]];
   for (const sum of sums) {

@@ -489,7 +489,7 @@ function bytesOf(column: Column, fail: (reason: string) => never): Uint8Array {
   return alignedBytes(items.values, items.byteWidth);
 }
 
-/** Scales a vector to length 1. Float32 vectors are computed in 32 bits as in LanceDB, if their square fits. */
+/** Scales a vector to length 1. For float32, it computes in 32 bits as LanceDB does, if the square fits. */
 function unitVector(vector: Float64Array, item: VectorItem): Float64Array {
   const [length, shortLength] = [lengthOf(vector, (value) => value), lengthOf(vector, Math.fround)];
   if (length === 0) return vector;
