@@ -114,7 +114,6 @@ const REFUSED: readonly (readonly [Request, type: string, told: RegExp])[] = [
   ]),
   [{ column: "text", indexType: "FTS", baseTokenizer: "icu/x" }, "InvalidInput", /baseTokenizer.*icu\/x/],
   [{ column: "text", indexType: "FTS", baseTokenizer: "lindera" }, "InvalidInput", /baseTokenizer/],
-  [{ column: "text", indexType: "fm" }, "Unsupported", /FM/],
   [{ column: "vector", distanceType: "l3" }, "InvalidInput", /distanceType.*l2, cosine, dot, hamming.*l3/],
   [
     { column: "vector", indexType: "IVF_FLAT", distanceType: "hamming" },
@@ -178,7 +177,7 @@ describe.each(WORLDS)("indexes by %s", (_, open) => {
     );
     expect(error).toEqual({
       type: "InvalidInput",
-      message: expect.stringMatching(/BTREE.*FTS, not "IVF_PQ"/),
+      message: expect.stringMatching(/BTREE.*FTS, FM, not "IVF_PQ"/),
     });
   });
 
