@@ -1,6 +1,8 @@
 import { accessSync, constants, statfsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import type { SuiteDiskName } from "./test/support/suite/diskLimits.js";
+import { SUITE_FILES } from "./test/support/suite/suiteFiles.js";
 
 const TESTS = ["test/**/*.test.ts"];
 
@@ -161,11 +163,27 @@ export const project = (name: string, test: object): TestProjectInlineConfigurat
   test: { name, ...test },
 });
 
+/** The namespace suite on a disk other than a directory. */
+export const suiteOn = (disk: SuiteDiskName): TestProjectInlineConfiguration =>
+  project(`namespaces on ${disk}`, {
+    include: [...SUITE_FILES],
+    isolate: false,
+    env: { ...besideTheDisk(), TILTYARD_TEST_DISK: disk },
+    alias: [
+      {
+        find: /^tiltyard$/,
+        replacement: fileURLToPath(new URL("./test/support/suite/namespaceOnDisk.ts", import.meta.url)),
+      },
+    ],
+  });
+
 export default defineConfig({
   ...settings,
   test: {
     ...settings.test,
     projects: [
+      suiteOn("memory"),
+      suiteOn("store"),
       project("sharing", { include: SHARING, exclude: NOT_SHARING, isolate: false, env: besideTheDisk() }),
       project("alone beside them", { include: NOT_SHARING }),
       project("alone", {

@@ -1,6 +1,5 @@
 /** The engine does what `authorize` was asked about, and nothing else. */
 
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import {
@@ -12,6 +11,7 @@ import {
   TableNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { cp, mkdir, pathOfLocation, readFile, rm, writeFile } from "../support/suite/rootFiles.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const rows = new Table({ v: makeVector(Int32Array.of(42)) });
@@ -160,7 +160,7 @@ describe("everything that a call touches is asked about", () => {
 
   it("a registration asks about the directory and its previous owner", async () => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
-    const directory = location!.slice(root.length + 1);
+    const directory = pathOfLocation(location!).slice(root.length + 1);
     const register = () => guarded.registerTable({ id: ["b", "mine"], location: directory });
     denied = new Set([`registerTable a/t ${directory}`]);
     await refused(register());
@@ -176,7 +176,7 @@ describe("everything that a call touches is asked about", () => {
 
   it("a registration asks about an owner that appears meanwhile", async () => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
-    const directory = location!.slice(root.length + 1);
+    const directory = pathOfLocation(location!).slice(root.length + 1);
     denied = new Set([`registerTable b/theirs ${directory}`]);
     let isTaken = false;
     await using slow = new DirectoryNamespace({
@@ -202,13 +202,13 @@ describe("everything that a call touches is asked about", () => {
     let id = ["a", "t"];
     if (isForeign) {
       const { location } = await owner.describeTable({ id });
-      await cp(location!, join(root, "imports", "x"), { recursive: true });
+      await cp(pathOfLocation(location!), join(root, "imports", "x"), { recursive: true });
       id = ["a", "imported"];
       await owner.registerTable({ id, location: "imports/x" });
     }
     const { location } = await owner.deregisterTable({ id });
-    if (!isForeign) await rm(join(location!, ".tiltyard-deregistered.json"));
-    const directory = location!.slice(root.length + 1);
+    if (!isForeign) await rm(join(pathOfLocation(location!), ".tiltyard-deregistered.json"));
+    const directory = pathOfLocation(location!).slice(root.length + 1);
     denied = new Set([`registerTable ${id.join("/")} ${directory}`]);
     await refused(guarded.registerTable({ id: ["b", "mine"], location: directory }));
   });
@@ -224,10 +224,10 @@ describe("everything that a call touches is asked about", () => {
     if (by === "a batch") await owner.batchCommitTables({ operations: [{ deregisterTable: { id } }] });
     else {
       const second = await owner.deregisterTable({ id: ["a", "inner", "u"] });
-      const directory = second.location.slice(root.length + 1);
+      const directory = pathOfLocation(second.location).slice(root.length + 1);
       await owner.registerTable({ id, location: directory, mode: "Overwrite" });
     }
-    const path = location!.slice(root.length + 1);
+    const path = pathOfLocation(location!).slice(root.length + 1);
     denied = new Set([`registerTable b/t ${path}`]);
     await refused(guarded.registerTable({ id: ["a", "mine"], location: path }));
   });
@@ -237,12 +237,12 @@ describe("everything that a call touches is asked about", () => {
     "renamed",
   ])("a registration of a table that was %s since, about the last id", async (how) => {
     const { location } = await owner.deregisterTable({ id: ["a", "t"] });
-    const directory = location!.slice(root.length + 1);
+    const directory = pathOfLocation(location!).slice(root.length + 1);
     await owner.registerTable({ id: how === "renamed" ? ["a", "u"] : ["b", "u"], location: directory });
     if (how === "renamed") {
       await owner.renameTable({ id: ["a", "u"], newNamespaceId: ["b"], newTableName: "u" });
     }
-    const path = join(location!, ".tiltyard-deregistered.json");
+    const path = join(pathOfLocation(location!), ".tiltyard-deregistered.json");
     const note = await readFile(path);
     await owner.deregisterTable({ id: ["b", "u"] });
     // Another engine writes no owner file.
@@ -256,11 +256,11 @@ describe("everything that a call touches is asked about", () => {
     for (const name of ["my_t", "my t", long]) {
       await owner.createTable({ id: ["a", name] }, rows);
       const { location } = await owner.deregisterTable({ id: ["a", name] });
-      const directory = location!.slice(root.length + 1);
-      await rm(join(location!, ".tiltyard-deregistered.json"));
+      const directory = pathOfLocation(location!).slice(root.length + 1);
+      await rm(join(pathOfLocation(location!), ".tiltyard-deregistered.json"));
       denied = new Set([`registerTable  ${directory}`]);
       await refused(guarded.registerTable({ id: ["b", "mine"], location: directory }));
-      await writeFile(join(location!, ".tiltyard-deregistered.json"), "{");
+      await writeFile(join(pathOfLocation(location!), ".tiltyard-deregistered.json"), "{");
       await refused(guarded.registerTable({ id: ["b", "mine"], location: directory }));
     }
   });
@@ -352,10 +352,10 @@ describe("everything that a call touches is asked about", () => {
     await owner.createTableBranch({ id, name: "mine", fromBranch: "dev" });
     const { location } = await owner.describeTable({ id, branch: "mine" });
     const { version } = await owner.describeTableVersion({ id, branch: "mine" });
-    const manifest = await readFile(version.manifestPath);
+    const manifest = await readFile(pathOfLocation(version.manifestPath));
     await owner.deleteTableBranch({ id, name: "mine" });
-    await mkdir(join(location!, "_staging"), { recursive: true });
-    await writeFile(join(location!, "_staging", "x.manifest"), manifest);
+    await mkdir(join(pathOfLocation(location!), "_staging"), { recursive: true });
+    await writeFile(join(pathOfLocation(location!), "_staging", "x.manifest"), manifest);
     const request = {
       id,
       branch: "mine",

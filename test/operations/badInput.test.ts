@@ -1,12 +1,13 @@
-import { randomBytes } from "node:crypto";
-import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { errorOf } from "../support/outcomes.js";
+import { cp, readdir, rm, writeFile } from "../support/suite/rootFiles.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const noise = (byteLength: number): Uint8Array => crypto.getRandomValues(new Uint8Array(byteLength));
 
 let scratch: string;
 let root: string;
@@ -36,7 +37,7 @@ const asDeclared = (table: arrow.Table) =>
   );
 
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), "tiltyard-bad-"));
+  scratch = await makeTempDir();
   root = join(scratch, "root");
   namespace = new DirectoryNamespace({ root, durability: "none" });
   await namespace.createTable({ id: ["t"] }, asDeclared(rows));
@@ -51,7 +52,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await namespace.close();
-  await rm(scratch, { recursive: true });
 });
 
 /** Expects an error of one of the types, and an unchanged directory. */
@@ -670,7 +670,7 @@ describe("bodies", () => {
     ["a string", "rows"],
     ["an empty body", new Uint8Array(0)],
     ["bytes that are not Arrow", new TextEncoder().encode("id,name\n1,a\n")],
-    ["random bytes", new Uint8Array(randomBytes(4096))],
+    ["random bytes", noise(4096)],
     ["a stream cut in the schema", ipc.subarray(0, 40)],
     ["a stream cut in a batch", ipc.subarray(0, ipc.length - 30)],
     ["an object", {}],
@@ -729,7 +729,7 @@ describe("staged manifests", () => {
 
   it("createTableVersion refuses a path outside the table, a missing file and a file that is not a manifest", async () => {
     const outside = join(scratch, "outside.manifest");
-    await writeFile(outside, randomBytes(100));
+    await writeFile(outside, noise(100));
     const versions = join(root, "t.lance", "_versions");
     const [published] = (await readdir(versions)).filter((name) => name.endsWith(".manifest"));
     await cp(join(versions, published), join(scratch, "copy.manifest"));
@@ -774,7 +774,7 @@ describe("staged manifests", () => {
         () => namespace.createTableVersion({ id: ["t"], version: 0, manifestPath: "staged" }),
         "ConcurrentModification",
       );
-      await writeFile(staged, randomBytes(300));
+      await writeFile(staged, noise(300));
       before = await directorySnapshot(root);
       await expectRefusal(() => attempt("staged"), "InvalidInput");
     } finally {

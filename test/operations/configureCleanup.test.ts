@@ -1,9 +1,9 @@
 /** A table's own rule for cleanups is kept in its config, where both engines follow it. */
 
 import { InvalidInputError } from "tiltyard";
-import { connect } from "tiltyard-reference/session.js";
 import { expect, it } from "vitest";
 import { sharedDirectory, sharedNamespace } from "../support/fixtures.js";
+import { withReference } from "../support/indexedTable.js";
 
 const root = sharedDirectory();
 const namespace = sharedNamespace({ root });
@@ -32,10 +32,9 @@ it("commits clean up by the rule of their table", async () => {
 it("LanceDB follows the rule", async () => {
   const table = await newTable();
   await table.configureCleanup({ olderThanMs: 0, interval: 3 });
-  const connection = await connect(root);
-  const there = await connection.openTable(`t${tables - 1}`);
-  for (let n = 1; n <= 4; n++) await there.add([{ n }]);
-  connection.close();
+  await withReference(root, `t${tables - 1}`, async (there) => {
+    for (let n = 1; n <= 4; n++) await there.add([{ n }]);
+  });
   expect((await versionsOf(table)).length).toBeLessThan(4);
 });
 

@@ -7,6 +7,7 @@ import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { lacks } from "../support/suite/diskLimits.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** A disk on which the caller may change the content of tables, but not the namespace's directory. */
@@ -16,10 +17,7 @@ class ForeignRootDisk extends NodeDisk {
   }
 }
 
-/** The disk has no links, and writes as the user who runs the tests. */
-const onStore = "onStore" in DirectoryNamespace;
-
-it.skipIf(process.platform === "win32" || onStore)(
+it.skipIf(process.platform === "win32" || lacks("localFiles"))(
   "a table that may not be removed keeps its files",
   async () => {
     const root = await makeTempDir();
@@ -37,7 +35,7 @@ it.skipIf(process.platform === "win32" || onStore)(
   },
 );
 
-it.skipIf(process.platform === "win32" || onStore)(
+it.skipIf(process.platform === "win32" || lacks("localFiles"))(
   "a table that is a link goes without what it leads to",
   async () => {
     const outside = await makeTempDir();

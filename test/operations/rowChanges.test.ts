@@ -1,12 +1,12 @@
 /** Deletes and updates of all types of columns, on branches and clones; refused changes have no effect. */
 
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import * as arrow from "apache-arrow";
 import { col, DirectoryNamespace, type UpdateTableRequest } from "tiltyard";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { expect, it } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
+import { readdir } from "../support/suite/rootFiles.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 async function open(options: object = {}): Promise<{ root: string; ns: DirectoryNamespace }> {

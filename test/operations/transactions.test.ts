@@ -1,6 +1,5 @@
 /** DescribeTransaction returns the version for every id that a change returned. */
 
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
 import {
@@ -11,11 +10,13 @@ import {
   TransactionNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { countingDisk } from "../support/countingDisk.js";
 import { rowsOf } from "../support/intRows.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
+import { lacks } from "../support/suite/diskLimits.js";
+import { readdir, readFile, rm, writeFile } from "../support/suite/rootFiles.js";
+import { suiteDisk } from "../support/suite/suiteDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
@@ -139,39 +140,36 @@ it("the transaction of a staged manifest is found in its table, and everywhere i
   );
 });
 
-it.skipIf("onStore" in DirectoryNamespace)(
-  "an uncommitted change and a removed version have no transaction",
-  async () => {
-    const id = ["t"];
-    const first = await ns.createTable({ id }, rowsOf(1));
-    const second = await ns.insertIntoTable({ id }, rowsOf(2));
-    const directory = join(root, "t.lance", "_transactions");
-    // A writer that died before its version leaves such a file.
-    const [file] = await readdir(directory);
-    const bytes = await readFile(join(directory, file));
-    await writeFile(join(directory, `1-${UNKNOWN}.txn`), bytes);
-    await writeFile(join(directory, `99999999999999999999-${UNKNOWN}.txn`), bytes);
-    const expectNone = async (transaction: string | undefined) => {
-      for (const table of [[], id]) {
-        const refused = ns.describeTransaction({ id: [...table, transaction as string] });
-        await expect(refused).rejects.toBeInstanceOf(TransactionNotFoundError);
-        await expect(refused).rejects.toMatchObject({ code: 10, status: 404 });
-      }
-    };
-    await expectNone(UNKNOWN);
-    await described(id, first.transactionId);
-    await ns.batchDeleteTableVersions({ id, ranges: [{ startVersion: 1, endVersion: 2 }] });
-    await expectNone(first.transactionId);
-    await described(id, second.transactionId);
-    await ns.dropTable({ id });
-    await expect(
-      ns.describeTransaction({ id: [...id, second.transactionId as string] }),
-    ).rejects.toBeInstanceOf(TableNotFoundError);
-    await expect(ns.describeTransaction({ id: [second.transactionId as string] })).rejects.toBeInstanceOf(
-      TransactionNotFoundError,
-    );
-  },
-);
+it.skipIf(lacks("rename"))("an uncommitted change and a removed version have no transaction", async () => {
+  const id = ["t"];
+  const first = await ns.createTable({ id }, rowsOf(1));
+  const second = await ns.insertIntoTable({ id }, rowsOf(2));
+  const directory = join(root, "t.lance", "_transactions");
+  // A writer that died before its version leaves such a file.
+  const [file] = await readdir(directory);
+  const bytes = await readFile(join(directory, file));
+  await writeFile(join(directory, `1-${UNKNOWN}.txn`), bytes);
+  await writeFile(join(directory, `99999999999999999999-${UNKNOWN}.txn`), bytes);
+  const expectNone = async (transaction: string | undefined) => {
+    for (const table of [[], id]) {
+      const refused = ns.describeTransaction({ id: [...table, transaction as string] });
+      await expect(refused).rejects.toBeInstanceOf(TransactionNotFoundError);
+      await expect(refused).rejects.toMatchObject({ code: 10, status: 404 });
+    }
+  };
+  await expectNone(UNKNOWN);
+  await described(id, first.transactionId);
+  await ns.batchDeleteTableVersions({ id, ranges: [{ startVersion: 1, endVersion: 2 }] });
+  await expectNone(first.transactionId);
+  await described(id, second.transactionId);
+  await ns.dropTable({ id });
+  await expect(
+    ns.describeTransaction({ id: [...id, second.transactionId as string] }),
+  ).rejects.toBeInstanceOf(TableNotFoundError);
+  await expect(ns.describeTransaction({ id: [second.transactionId as string] })).rejects.toBeInstanceOf(
+    TransactionNotFoundError,
+  );
+});
 
 it("malformed ids are refused", async () => {
   await ns.createTable({ id: ["t"] }, rowsOf(1));
@@ -209,10 +207,10 @@ it("an unreadable table does not hide transactions of other tables", async () =>
   await expect(ns.describeTransaction({ id: [UNKNOWN] })).rejects.toMatchObject({ code: 10 });
 });
 
-it.skipIf("onStore" in DirectoryNamespace)(
+it.skipIf(lacks("rename"))(
   "a lookup of this engine's transaction reads no other table unless its own has moved",
   async () => {
-    const disk = countingDisk(new NodeDisk({ durability: "none" }));
+    const disk = countingDisk(suiteDisk());
     await using counting = new DirectoryNamespace({ root, disk });
     for (let index = 0; index < 20; index++) await ns.createTable({ id: [`t${index}`] }, rowsOf(1));
     const { transactionId } = await counting.insertIntoTable({ id: ["t7"] }, rowsOf(2));

@@ -1,18 +1,18 @@
 /** Lists what each commit changed, and its message. */
 
-import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tableFromArrays, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, InvalidInputError, type TableHandle } from "tiltyard";
 import { expect } from "vitest";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { changesOf } from "../../src/operations/version/versionChanges.js";
 import { type ManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
 import { listVersions } from "../../src/table/versions/versions.js";
 import { it } from "../support/fixtures.js";
 import { reference } from "../support/reference.js";
 import { get, post, startRestServer } from "../support/restServer.js";
+import { readdir, writeFile } from "../support/suite/rootFiles.js";
+import { suiteDisk } from "../support/suite/suiteDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
@@ -237,7 +237,7 @@ it("damage that only concerns the numbers of rows hides no version", async ({ ro
   await table.update({ values: { k: 2 } });
   expect(Object.keys((await table.versions())[1])).not.toContain("eTag");
   expect(Object.keys((await table.versions())[1])).not.toContain("metadata");
-  const disk = new NodeDisk({ durability: "none" });
+  const disk = suiteDisk();
   const stored = { disk, root: join(root, "t.lance") };
   const entries = await listVersions(stored);
   const file = await readManifestFile(disk, entries[1].path);

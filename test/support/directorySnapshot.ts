@@ -1,9 +1,9 @@
 /** Snapshots of directories as comparable values: every path except locks, with the hash of each file. */
 
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isInLock } from "./lockEntries.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
+import { sha256 } from "../../src/io/names/sha256.js";
+import { readdir, readFile } from "./suite/rootFiles.js";
 
 /** Path below the directory → `dir`, or the SHA-256 of the file. */
 export async function directorySnapshot(directory: string): Promise<Record<string, string>> {
@@ -11,6 +11,9 @@ export async function directorySnapshot(directory: string): Promise<Record<strin
   await addEntries(directory, "", snapshot);
   return Object.fromEntries(Object.entries(snapshot).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
+
+/** True if a path is a lock or lies in one. A lock may stay for a moment after a change. */
+export const isInLock = (entryPath: string): boolean => entryPath.split(/[/\\]/).includes(LOCK_NAME);
 
 /** Skips locks: a released one may vanish meanwhile. */
 async function addEntries(directory: string, below: string, snapshot: Record<string, string>): Promise<void> {
@@ -21,11 +24,7 @@ async function addEntries(directory: string, below: string, snapshot: Record<str
   for (const entry of entries) {
     const path = join(below, entry.name);
     if (isInLock(path)) continue;
-    snapshot[path] = entry.isDirectory()
-      ? "dir"
-      : createHash("sha256")
-          .update(await readFile(join(directory, path)))
-          .digest("hex");
+    snapshot[path] = entry.isDirectory() ? "dir" : sha256(await readFile(join(directory, path)));
     if (entry.isDirectory()) await addEntries(directory, path, snapshot);
   }
 }

@@ -5,14 +5,10 @@
  * `describe` use: call them before its own hooks.
  */
 
-import { randomUUID } from "node:crypto";
-import { realpathSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, it as base, beforeAll } from "vitest";
-import { makeTempDir } from "./tempDir.js";
+import { rm } from "./suite/rootFiles.js";
+import { makeTempDir, makeTempDirAt, newTempPath } from "./tempDir.js";
 
 export { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished } from "vitest";
 
@@ -51,8 +47,8 @@ export const it = base
 
 /** Returns the path of a directory that exists while the tests of the file or `describe` run. */
 export function sharedDirectory(): string {
-  const directory = join(realpathSync(tmpdir()), `tiltyard-test-${randomUUID()}`);
-  beforeAll(() => mkdir(directory));
+  const directory = newTempPath();
+  beforeAll(() => makeTempDirAt(directory));
   afterAll(() => rm(directory, { recursive: true, force: true }));
   return directory;
 }

@@ -7,6 +7,7 @@ import { connect, type Table as ReferenceTable } from "tiltyard-reference/sessio
 import { expect } from "vitest";
 import type { CreateTableIndexRequest } from "../../src/namespace/indexes.js";
 import { reference } from "./reference.js";
+import { mirrored } from "./suite/mirror.js";
 
 export async function buildIndex(
   namespace: DirectoryNamespace,
@@ -22,12 +23,14 @@ export async function withReference<T>(
   name: string,
   use: (table: ReferenceTable) => Promise<T>,
 ): Promise<T> {
-  const connection = await connect(root, { readConsistencyInterval: 0 });
-  try {
-    return await use(await connection.openTable(name));
-  } finally {
-    connection.close();
-  }
+  return mirrored(root, async () => {
+    const connection = await connect(root, { readConsistencyInterval: 0 });
+    try {
+      return await use(await connection.openTable(name));
+    } finally {
+      connection.close();
+    }
+  });
 }
 
 /** The reference's plan for a filter. */

@@ -51,6 +51,3 @@ export async function isKeptLock(lockPath: string): Promise<boolean> {
   const entries = await readdir(lockPath).catch(() => []);
   return entries.length > 0 && entries.every(isKeptName);
 }
-
-/** True if a path is a lock or lies in one. A lock may stay for a moment after a change. */
-export const isInLock = (entryPath: string): boolean => entryPath.split(/[/\\]/).includes(LOCK_NAME);

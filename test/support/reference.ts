@@ -4,9 +4,12 @@ import { type ChildProcess, fork } from "node:child_process";
 import { createRequire } from "node:module";
 
 import type { CatalogStep } from "tiltyard-reference";
+import * as calls from "tiltyard-reference";
 import { whenGone } from "./childProcess.js";
+import { mirroredCalls } from "./suite/mirror.js";
 
-export * as reference from "tiltyard-reference";
+/** The calls of the reference, on files that it can open. */
+export const reference = mirroredCalls(calls);
 export { compareSchemas, compareTables } from "./compareTables.js";
 
 /** Appends each payload as one commit, in order. */

@@ -18,6 +18,7 @@ import { ROUTES } from "../../src/rest/wire/routes.js";
 import { TableHandle } from "../../src/TableHandle.js";
 import type { Framework } from "./frameworks.js";
 import { type RestServer, startRestServer } from "./restServer.js";
+import { onSuiteDisk } from "./suite/suiteDisk.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -35,7 +36,7 @@ export class RestNamespace {
   #ended: Promise<unknown> = Promise.resolve();
 
   constructor(options: DirectoryNamespaceOptions) {
-    this.#engine = new DirectoryNamespace(options);
+    this.#engine = new DirectoryNamespace(onSuiteDisk(options));
     for (const operation of ["createTable", "insertIntoTable"] as const) {
       const call = this.#engine[operation].bind(this.#engine) as unknown as RowsCall;
       const watched: RowsCall = async (request, data) => {
@@ -300,7 +301,7 @@ function openInMemory(root: string): DirectoryNamespace {
 /** Ways to open a namespace in a directory, by name. */
 export const WORLDS = [
   ["the class in memory", openInMemory],
-  ["the class", (root: string) => new DirectoryNamespace({ root, durability: "none" })],
+  ["the class", (root: string) => new DirectoryNamespace(onSuiteDisk({ root, durability: "none" }))],
   [
     "the class behind HTTP",
     (root: string) => new RestNamespace({ root, durability: "none" }) as unknown as DirectoryNamespace,

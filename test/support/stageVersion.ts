@@ -1,10 +1,8 @@
 /** Staged manifests, as clients leave them for createTableVersion. */
 
 import { randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Transaction } from "../../src/format/table.js";
-import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
 import { encodeRowIds } from "../../src/table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../src/table/versions/flags.js";
@@ -12,13 +10,15 @@ import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { encodeManifestFile } from "../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
+import { writeFile } from "./suite/rootFiles.js";
+import { suiteDisk } from "./suite/suiteDisk.js";
 
 /**
  * Stages a version, in the directory of a table or branch, with all rows of the latest twice. The copy has
  * new row ids and the deleted rows. Returns the path of the file.
  */
 export async function stageDoubled(tableRoot: string, version: number): Promise<string> {
-  const disk = new NodeDisk({ durability: "none" });
+  const disk = suiteDisk();
   const latest = await findLatestVersion({ disk, root: tableRoot });
   const file = latest && (await new ManifestCache(2 ** 20).read(disk, latest.path));
   if (file === null) throw new Error(`no table at ${tableRoot}`);
@@ -46,6 +46,6 @@ export async function stageDoubled(tableRoot: string, version: number): Promise<
   const transactionBytes = Transaction.encode(append);
   const { chunks } = encodeManifestFile({ manifest: doubled, indexSectionBytes, transactionBytes });
   const path = join(versionsDirectory(tableRoot), `${manifestName(version, "V2")}-${randomUUID()}`);
-  await writeFile(path, Buffer.concat(chunks));
+  await writeFile(path, new Uint8Array(await new Blob([...chunks] as BlobPart[]).arrayBuffer()));
   return path;
 }

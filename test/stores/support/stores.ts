@@ -127,23 +127,25 @@ async function startMinio(port: number): Promise<ChildProcess> {
   return spawn(program, args, { stdio: "ignore", env });
 }
 
-/** Returns the path of MinIO's program, which is built once. */
-async function minioProgram(): Promise<string> {
-  const { TILTYARD_MINIO } = process.env;
-  if (TILTYARD_MINIO !== undefined) return TILTYARD_MINIO;
-  const program = join(ENGINES, MINIO.replace(/^.*@/, "minio-"), "minio");
-  const isBuilt = await access(program).then(
+const MINIO_PROGRAM = process.env.TILTYARD_MINIO ?? join(ENGINES, MINIO.replace(/^.*@/, "minio-"), "minio");
+
+/** Returns true if MinIO need not be built. */
+export const isMinioBuilt = (): Promise<boolean> =>
+  access(MINIO_PROGRAM).then(
     () => true,
     () => false,
   );
-  if (isBuilt) return program;
-  const env = { ...process.env, GOBIN: dirname(program), CGO_ENABLED: "0" };
+
+/** Returns the path of MinIO's program, which is built once. */
+async function minioProgram(): Promise<string> {
+  if (process.env.TILTYARD_MINIO !== undefined || (await isMinioBuilt())) return MINIO_PROGRAM;
+  const env = { ...process.env, GOBIN: dirname(MINIO_PROGRAM), CGO_ENABLED: "0" };
   try {
     await promisify(execFile)("go", ["install", "-trimpath", MINIO], { env, timeout: BUILD_MS });
   } catch (cause) {
     throw new Error("MinIO needs Go to be built, or TILTYARD_MINIO to name its program", { cause });
   }
-  return program;
+  return MINIO_PROGRAM;
 }
 
 async function freePort(): Promise<number> {

@@ -29,7 +29,7 @@ import { branchRoot } from "../../../src/table/refs/refs.js";
 import { createTag } from "../../../src/table/refs/tags.js";
 import { branchRefPath, hintPath } from "../../../src/table/versions/paths.js";
 import { tableAt } from "../../../src/table/versions/tableAt.js";
-import { isInLock } from "../../support/lockEntries.js";
+import { isInLock } from "../../support/directorySnapshot.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { disk, ipcOf, latestFile, makeReferenceTable, openEnvironment } from "../support.js";

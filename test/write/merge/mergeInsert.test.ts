@@ -11,9 +11,9 @@ import { tableAt } from "../../../src/table/versions/tableAt.js";
 import type { MergeRequest } from "../../../src/write/merge/clauses.js";
 import { mergeInsert } from "../../../src/write/merge/mergeInsert.js";
 import { columnsOf, fieldOf } from "../../support/arrowColumns.js";
+import { isInLock } from "../../support/directorySnapshot.js";
 import { runsOf } from "../../support/effort.js";
 import { sharedDirectory, sharedNamespace } from "../../support/fixtures.js";
-import { isInLock } from "../../support/lockEntries.js";
 
 interface Row {
   readonly k: number | null;

@@ -1,0 +1,26 @@
+/** Test files that make up the namespace suite. They run on each disk of `suiteDisk.ts`. */
+export const SUITE_FILES: readonly string[] = [
+  "test/handle.test.ts",
+  ...[
+    "absentOptions",
+    "authorize",
+    "badInput",
+    "boundedContent",
+    "computedDeclarations",
+    "configureCleanup",
+    "dropTable",
+    "fieldMetadata",
+    "indexes",
+    "jobs",
+    "namespaces",
+    "objects",
+    "rowChanges",
+    "rows/aggregateTable",
+    "rows/shortForms",
+    "rows/takeTableRows",
+    "timeTravel",
+    "transactions",
+    "versionChanges",
+    "versionPages",
+  ].map((name) => `test/operations/${name}.test.ts`),
+];
