@@ -105,5 +105,5 @@ export default defineConfig([
   bundle(["tiltyardWorker"], [], [], false),
   command,
   forBrowsers(["client"], []),
-  forBrowsers(["index", "disks", "disks/conformance"], await groups()),
+  forBrowsers(["index", "rest", "disks", "disks/conformance"], await groups()),
 ]);

@@ -78,10 +78,16 @@ const SOAK_ONLY = [
 ].map((name) => `test/stranger/${name}.test.ts`);
 
 /**
- * They install gigabytes of Python, clients of LanceDB, or servers, or need a browser: `npm run test:engines`, `test:clients`,
- * `test:stores` and `test:browsers` have them.
+ * They install gigabytes of Python, clients of LanceDB, servers or runtimes, or need a browser: `npm run test:engines`,
+ * `test:clients`, `test:stores`, `test:runtimes` and `test:browsers` have them.
  */
-const OF_OTHERS = ["test/engines/**", "test/clients/**", "test/stores/**", "test/browsers/**"];
+const OF_OTHERS = [
+  "test/engines/**",
+  "test/clients/**",
+  "test/stores/**",
+  "test/browsers/**",
+  "test/runtimes/**",
+];
 
 const PATIENCE_MS = 600_000;
 const WATCHED = process.env.CI === undefined;

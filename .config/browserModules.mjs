@@ -13,6 +13,8 @@ const REPLACEMENTS = {
   "io/lock/heldLock": NO_DISK,
   "io/lock/staleLocks": NO_DISK,
   "operations/job/progressBar": "operations/job/noProgressBar",
+  "rest/http/nodeListener": "rest/http/noNodeServer",
+  "rest/http/nodeProblems": "rest/http/noNodeServer",
 };
 
 /**

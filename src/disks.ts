@@ -17,6 +17,8 @@ export { type MemoryDisk, type MemoryDiskOptions, memoryDisk } from "./disks/mem
 
 export { publishIndex } from "./disks/publish/publishIndex.js";
 export type { PublishedSummary } from "./disks/publish/writeIndex.js";
+export type { R2BucketBinding } from "./disks/r2/binding.js";
+export { type R2DiskOptions, r2Disk } from "./disks/r2/r2Disk.js";
 export type { S3Credentials, S3DiskOptions } from "./disks/s3/options.js";
 export { type S3Disk, type S3StorageOptions, s3Disk } from "./disks/s3/s3Disk.js";
 export type {

@@ -54,6 +54,7 @@ const ARROWS: Record<string, readonly string[]> = {
   DirectoryNamespace: ["errors", "async", "inspection", "optionMembers", "namespace", "operationTable", "requestMembers", "synonyms", "io", "operations", "engine", "handle", "TableHandle"],
   tiltyardWorker: ["platform", "errors", "typedErrors", "async", "file", "indexes"],
   rest: [
+    "platform",
     "errors",
     "async",
     "memory",

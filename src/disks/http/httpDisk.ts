@@ -82,7 +82,7 @@ class HttpDisk implements DiskImplementation {
     this.#requests = new HttpRequests(site);
     this.#source = {
       requests: this.#requests,
-      blocks: new BlockCache(),
+      blocks: new BlockCache(site.cacheBytes),
       validators: new LruCache(MAX_KNOWN_FILES),
       onChange: ({ hostPath }) => this.#forget(hostPath),
     };

@@ -6,9 +6,10 @@
 
 import { onNextTurn } from "../../async/timers.js";
 import { concatBytes } from "../../bytes/concat.js";
-import { CorruptFileError } from "../../errors.js";
+import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
+import { shortly } from "../../optionMembers.js";
 import { changedFile, type FetchedBytes, type HttpRequests } from "./httpRequests.js";
 import type { FilePiece } from "./publishedHeads.js";
 
@@ -24,12 +25,26 @@ const GAP_BYTES = 128 * 1024;
 const MAX_JOINED_BYTES = 8 * 1024 * 1024;
 /** Bytes from which a request is not cached: pages that are read whole are cached when they are decoded. */
 const UNCACHED_BYTES = 1024 * 1024;
-/** Maximum bytes of all cached blocks. */
+/** Default bytes of all cached blocks. */
 const CACHE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Returns the checked option `cacheBytes`.
+ * @throws InvalidInputError if it is not a number of bytes
+ */
+export function cacheBytesOf(cacheBytes: unknown = CACHE_BYTES): number {
+  if (typeof cacheBytes === "number" && cacheBytes >= 0) return cacheBytes;
+  throw new InvalidInputError(`cacheBytes: must be a number of bytes, not ${shortly(cacheBytes)}`);
+}
 
 /** Blocks of files, by path and validator. */
 export class BlockCache {
-  readonly #blocks = new LruCache<Uint8Array>(CACHE_BYTES);
+  readonly #blocks: LruCache<Uint8Array>;
+
+  /** @param maxBytes of all blocks */
+  constructor(maxBytes: number) {
+    this.#blocks = new LruCache(maxBytes);
+  }
 
   peek(file: string, block: number): Uint8Array | undefined {
     return this.#blocks.peek(`${file}|${block}`);

@@ -2,6 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { cacheBytesOf } from "./httpFile.js";
 
 /** Options of {@link httpDisk}. */
 export interface HttpDiskOptions {
@@ -16,6 +17,8 @@ export interface HttpDiskOptions {
    * before it asks the host again. Default: 10,000.
    */
   readonly refreshMs?: number | undefined;
+  /** Maximum bytes of blocks of files that stay in memory. Default: 32 MiB. */
+  readonly cacheBytes?: number | undefined;
 }
 
 /** A host, and how to ask it. */
@@ -28,6 +31,7 @@ export interface HttpSite {
   /** True if requests of this runtime have the member `cache`. */
   readonly mayChooseCache: boolean;
   readonly refreshMs: number;
+  readonly cacheBytes: number;
 }
 
 const CREDENTIALS: readonly unknown[] = ["omit", "same-origin", "include"];
@@ -37,7 +41,7 @@ const OWN_HEADERS = ["range", "if-range"];
 
 /** @throws InvalidInputError */
 export function siteOf(url: string | URL, options: HttpDiskOptions): HttpSite {
-  checkOptionMembers("httpDisk", options, ["headers", "fetch", "credentials", "refreshMs"]);
+  checkOptionMembers("httpDisk", options, ["headers", "fetch", "credentials", "refreshMs", "cacheBytes"]);
   const { headers, credentials, refreshMs = DEFAULT_REFRESH_MS } = options;
   // A function of the page must be called with the page as `this`.
   const send = options.fetch ?? ((...call: Parameters<typeof fetch>) => globalThis.fetch(...call));
@@ -62,6 +66,7 @@ export function siteOf(url: string | URL, options: HttpDiskOptions): HttpSite {
     credentials,
     mayChooseCache: typeof Request === "function" && "cache" in Request.prototype,
     refreshMs,
+    cacheBytes: cacheBytesOf(options.cacheBytes),
   };
 }
 

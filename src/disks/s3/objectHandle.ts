@@ -7,8 +7,7 @@ import { runParallel } from "../../async/parallel.js";
 import { UnsupportedError } from "../../errors.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
 import { type BlockCache, HttpFile, keyOf } from "../http/httpFile.js";
-import type { S3Client } from "./client.js";
-import { type ObjectState, readRange } from "./objectReads.js";
+import type { ObjectState } from "./objectReads.js";
 
 /** Bytes from which a piece is read by itself. */
 const LONG_BYTES = 1024 * 1024;
@@ -19,22 +18,25 @@ const REQUEST_BYTES = 8 * 1024 * 1024;
 /** Requests of one call that are under way at a time. */
 const PARALLELISM = 8;
 
+/** Reads a range of an object, in the state in which it was opened, into memory of that length. */
+export type RangeReader = (state: ObjectState, byteOffset: number, memory: Uint8Array) => Promise<void>;
+
 export class ObjectHandle implements ReadHandle {
   readonly path: string;
   readonly size: number;
   readonly identity: string;
-  readonly #client: S3Client;
+  readonly #readRange: RangeReader;
   readonly #state: ObjectState;
   readonly #blocks: HttpFile;
   /** Last bytes of the object, until somebody takes them. */
   #tail: Uint8Array | null;
 
   /** @param tail last bytes from opening the object; the handle gives them away */
-  constructor(client: S3Client, blocks: BlockCache, state: ObjectState, tail: Uint8Array | null) {
+  constructor(readRange: RangeReader, blocks: BlockCache, state: ObjectState, tail: Uint8Array | null) {
     this.path = state.path;
     this.size = state.size;
     this.identity = identityOf(state);
-    this.#client = client;
+    this.#readRange = readRange;
     this.#state = state;
     this.#tail = tail;
     // Longer tails are in the shared blocks.
@@ -48,7 +50,7 @@ export class ObjectHandle implements ReadHandle {
           const [start, end] =
             "last" in range ? [state.size - range.last, state.size] : [range.start, range.end];
           const bytes = new Uint8Array(end - start);
-          await readRange(client, state, start, bytes);
+          await readRange(state, start, bytes);
           return { start, bytes, size: state.size, validator: null };
         },
       },
@@ -94,7 +96,7 @@ export class ObjectHandle implements ReadHandle {
     await runParallel(requests, PARALLELISM, async (index) => {
       const start = index * REQUEST_BYTES;
       const part = memory.subarray(start, start + REQUEST_BYTES);
-      await readRange(this.#client, this.#state, byteOffset + start, part);
+      await this.#readRange(this.#state, byteOffset + start, part);
     });
   }
 

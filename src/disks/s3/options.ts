@@ -2,6 +2,8 @@
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { resolve } from "../../platform/native.js";
+import { cacheBytesOf } from "../http/httpFile.js";
 
 /** Credentials of S3. The objects that AWS's own credential providers return have this form. */
 export interface S3Credentials {
@@ -45,6 +47,8 @@ export interface S3DiskOptions {
    * at most 10,000 parts. The writer of a file holds up to four parts in memory. Default: 16 MiB.
    */
   readonly partBytes?: number | undefined;
+  /** Maximum bytes of blocks of files that stay in memory. Default: 32 MiB. */
+  readonly cacheBytes?: number | undefined;
   /** Sends the requests. Default: the `fetch` of the runtime. */
   readonly fetch?: typeof fetch | undefined;
 }
@@ -64,6 +68,7 @@ export interface S3Settings {
   readonly maxAttempts: number;
   readonly timeoutMs: number;
   readonly partBytes: number;
+  readonly cacheBytes: number;
   readonly fetch: typeof fetch;
 }
 
@@ -79,6 +84,7 @@ const OPTION_NAMES: readonly (keyof S3DiskOptions)[] = [
   "maxAttempts",
   "timeoutMs",
   "partBytes",
+  "cacheBytes",
   "fetch",
 ];
 
@@ -123,6 +129,7 @@ export function s3SettingsOf(options: S3DiskOptions): S3Settings {
     maxAttempts: integerOf(options.maxAttempts, "maxAttempts", 8, 1, 100),
     timeoutMs: integerOf(options.timeoutMs, "timeoutMs", 30_000, 100, 3_600_000),
     partBytes: integerOf(options.partBytes, "partBytes", 16 * MIB, 5 * MIB, 5 * 1024 * MIB),
+    cacheBytes: cacheBytesOf(options.cacheBytes),
     fetch: sender,
   };
 }
@@ -147,7 +154,11 @@ function bucketOf(bucket: unknown): string {
   );
 }
 
-function prefixOf(prefix: unknown = ""): string {
+/**
+ * Returns a prefix without slashes at its ends.
+ * @throws InvalidInputError if it cannot begin keys
+ */
+export function prefixOf(prefix: unknown = ""): string {
   if (typeof prefix === "string") {
     const trimmed = prefix.replace(/^\/+|\/+$/g, "");
     const names = trimmed === "" ? [] : trimmed.split("/");
@@ -157,6 +168,16 @@ function prefixOf(prefix: unknown = ""): string {
   throw new InvalidInputError(
     `prefix: must be a text such as "lake/tables", without empty parts, "." and "..", not ${shortly(prefix)}`,
   );
+}
+
+/** Returns the address of a key of a bucket for other engines. An empty key means the bucket. */
+export const bucketAddress = (bucket: string, key: string): string =>
+  `s3://${bucket}${key === "" ? "" : `/${key}`}`;
+
+/** Returns the path of an address below that of the disk's root; null if it is elsewhere. */
+export function pathInBucket(root: string, uri: string): string | null {
+  if (uri === root) return resolve("/");
+  return uri.startsWith(`${root}/`) ? resolve("/", uri.slice(root.length + 1)) : null;
 }
 
 /** True if a text can be one part of a key. URLs cannot hold `.` and `..` as parts. */

@@ -15,7 +15,6 @@ import type {
   WriteHandle,
 } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
-import { resolve } from "../../platform/native.js";
 import { hostPathOf, isImmutable } from "../http/hostPaths.js";
 import { BlockCache, keyOf } from "../http/httpFile.js";
 import { namesOfPath } from "../paths/pathNames.js";
@@ -25,9 +24,23 @@ import { ConditionProof } from "./conditionProof.js";
 import { CredentialSource } from "./credentials.js";
 import { listKeys } from "./listing.js";
 import { ObjectUpload } from "./multipart.js";
-import { etagOfIdentity, identityOf, keepTail, knownFileOf, ObjectHandle } from "./objectHandle.js";
-import { headObject, type ObjectState, readObject, readTail } from "./objectReads.js";
-import { isKeyName, type S3DiskOptions, type S3Settings, s3SettingsOf } from "./options.js";
+import {
+  etagOfIdentity,
+  identityOf,
+  keepTail,
+  knownFileOf,
+  ObjectHandle,
+  type RangeReader,
+} from "./objectHandle.js";
+import { headObject, type ObjectState, readObject, readRange, readTail } from "./objectReads.js";
+import {
+  bucketAddress,
+  isKeyName,
+  pathInBucket,
+  type S3DiskOptions,
+  type S3Settings,
+  s3SettingsOf,
+} from "./options.js";
 
 /** Storage options that LanceDB, pylance and Spark need to open the bucket. */
 export type S3StorageOptions = Readonly<Record<string, string>>;
@@ -71,7 +84,8 @@ class BucketDisk implements S3Disk {
   readonly #settings: S3Settings;
   readonly #credentials: CredentialSource;
   readonly #conditions: ConditionProof;
-  readonly #blocks = new BlockCache();
+  readonly #blocks: BlockCache;
+  readonly #readRange: RangeReader;
   /** States of objects that never change, by key. */
   readonly #lasting = new LruCache<ObjectState>(MAX_KNOWN_BYTES);
 
@@ -79,6 +93,8 @@ class BucketDisk implements S3Disk {
     this.#settings = settings;
     this.#credentials = new CredentialSource(settings.credentials);
     this.#client = new S3Client(settings, this.#credentials);
+    this.#blocks = new BlockCache(settings.cacheBytes);
+    this.#readRange = (state, byteOffset, memory) => readRange(this.#client, state, byteOffset, memory);
     this.#conditions = new ConditionProof(this.#client, this.#directoryKeyOf("/"));
   }
 
@@ -92,7 +108,7 @@ class BucketDisk implements S3Disk {
       const state = lasting ?? (await headObject(this.#client, key, path));
       if (state === null) return null;
       if (isLasting) this.#lasting.set(key, state, key.length + KNOWN_BYTES);
-      return new ObjectHandle(this.#client, this.#blocks, state, null);
+      return new ObjectHandle(this.#readRange, this.#blocks, state, null);
     }
     if (lasting !== undefined) {
       const tail = this.#blocks.tail(
@@ -113,7 +129,7 @@ class BucketDisk implements S3Disk {
     const isWhole = allocate !== undefined && tail.length === state.size;
     const memory = isWhole ? allocate(state.size) : tail;
     if (isWhole) memory.set(tail);
-    return new ObjectHandle(this.#client, this.#blocks, state, memory);
+    return new ObjectHandle(this.#readRange, this.#blocks, state, memory);
   }
 
   async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
@@ -225,14 +241,12 @@ class BucketDisk implements S3Disk {
 
   uriOf(path: string): string {
     const key = this.#keyOf(path);
-    return `s3://${this.#settings.bucket}${key === "" ? "" : `/${key}`}`;
+    return bucketAddress(this.#settings.bucket, key);
   }
 
   pathOf(uri: string): string | null {
     const { bucket, prefix } = this.#settings;
-    const root = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
-    if (uri === root) return resolve("/");
-    return uri.startsWith(`${root}/`) ? resolve("/", uri.slice(root.length + 1)) : null;
+    return pathInBucket(bucketAddress(bucket, prefix), uri);
   }
 
   async storageOptions(): Promise<S3StorageOptions> {

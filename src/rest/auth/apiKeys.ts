@@ -1,8 +1,8 @@
 /** Checks API keys in constant time, so that the time reveals nothing about a key. */
 
-import { createHash, timingSafeEqual } from "node:crypto";
 import { InvalidInputError } from "../../errors.js";
 import type { Principal } from "../../namespace/request.js";
+import { hashSha256 } from "../../platform/native.js";
 
 /** Accepted keys, or a function that returns the caller of a key, and null for an invalid key. */
 export type ApiKeyOptions =
@@ -36,10 +36,19 @@ export function createApiKeyCheck(
     const candidate = digest(apiKey);
     let position: number | null = null;
     // All keys are compared, so that the time does not reveal the matching one.
-    for (const [index, key] of digests.entries()) if (timingSafeEqual(key, candidate)) position = index;
+    for (const [index, key] of digests.entries()) if (isSameDigest(key, candidate)) position = index;
     return position === null ? null : { subject: `api-key-${position}`, method: "apiKey" };
   };
 }
 
 /** Digests of all keys have the same length. */
-const digest = (key: string): Uint8Array => createHash("sha256").update(key).digest();
+const digest = (key: string): Uint8Array => hashSha256(encoder.encode(key));
+
+const encoder = new TextEncoder();
+
+/** Compares all bytes, wherever the first difference is. */
+function isSameDigest(a: Uint8Array, b: Uint8Array): boolean {
+  let difference = 0;
+  for (let index = 0; index < a.length; index++) difference |= a[index] ^ b[index];
+  return difference === 0;
+}
