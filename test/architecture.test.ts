@@ -131,7 +131,12 @@ const ENTRY_POINTS = [
 ];
 
 /** Files that bundlers put in place of others. */
-const REPLACEMENTS = ["platform/portable.ts", "io/disk/noLocalDisk.ts", "operations/job/noProgressBar.ts"];
+const REPLACEMENTS = [
+  "platform/portable.ts",
+  "io/disk/noLocalDisk.ts",
+  "operations/job/noProgressBar.ts",
+  "rest/http/noNodeServer.ts",
+];
 
 /** Files that may need Node.js. All else runs where there is none (test/portable). */
 const NODE_FILES =

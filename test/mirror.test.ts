@@ -39,6 +39,7 @@ const COVERED: Readonly<Record<string, string>> = {
   "disks/": "disks/memoryDisk",
   "disks/http/": "disks/http/httpDisk disks/http/goldenOverHttp",
   "disks/publish/": "disks/http/httpDisk",
+  "disks/r2/": "disks/r2/r2Disk",
   "disks/s3/": "disks/s3/s3Disk disks/s3/lostAnswers disks/s3/hostileAnswers",
   "engine/": "operations/versionChanges",
   "expression/": "interop/filters expression/expression",

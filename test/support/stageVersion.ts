@@ -1,6 +1,5 @@
 /** Staged manifests, as clients leave them for createTableVersion. */
 
-import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Transaction } from "../../src/format/table.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
@@ -45,7 +44,7 @@ export async function stageDoubled(tableRoot: string, version: number): Promise<
   const append = newTransaction(latest?.version ?? 0, "append", { fragments: manifest.fragments });
   const transactionBytes = Transaction.encode(append);
   const { chunks } = encodeManifestFile({ manifest: doubled, indexSectionBytes, transactionBytes });
-  const path = join(versionsDirectory(tableRoot), `${manifestName(version, "V2")}-${randomUUID()}`);
+  const path = join(versionsDirectory(tableRoot), `${manifestName(version, "V2")}-${crypto.randomUUID()}`);
   await writeFile(path, new Uint8Array(await new Blob([...chunks] as BlobPart[]).arrayBuffer()));
   return path;
 }

@@ -16,8 +16,9 @@ import type {
 import { readWholeFile } from "../../io/disk/wholeFile.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { HINT_NAME, parseManifestName } from "../../table/versions/paths.js";
+import { BlockCache } from "./blockCache.js";
 import { hostPathOf, isImmutable, tablePathOf } from "./hostPaths.js";
-import { BlockCache, HttpFile, type HttpFileSource, type KnownFile, keyOf } from "./httpFile.js";
+import { HttpFile, type HttpFileSource, type KnownFile, keyOf } from "./httpFile.js";
 import { type HttpDiskOptions, type HttpSite, siteOf } from "./httpOptions.js";
 import { type FetchedBytes, HiddenSize, HttpRequests } from "./httpRequests.js";
 import { decodeHeads, type FileHead, type FilePiece, hashOf } from "./publishedHeads.js";

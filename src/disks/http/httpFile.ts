@@ -5,16 +5,13 @@
  */
 
 import { onNextTurn } from "../../async/timers.js";
-import { concatBytes } from "../../bytes/concat.js";
-import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
-import { LruCache } from "../../io/memory/cache.js";
-import { shortly } from "../../optionMembers.js";
+import type { LruCache } from "../../io/memory/cache.js";
+import { type BlockCache, CACHED_BLOCK_BYTES } from "./blockCache.js";
 import { changedFile, type FetchedBytes, type HttpRequests } from "./httpRequests.js";
 import type { FilePiece } from "./publishedHeads.js";
 
-/** Size of the cached blocks. A request costs as much time as hundreds of kilobytes. */
-const BLOCK_BYTES = 16 * 1024;
 /** Pieces shorter than this mostly tell where the next read begins, so more is read with them. */
 const SHORT_BYTES = 1024;
 /** Minimum bytes of a request that begins with a short piece. */
@@ -25,57 +22,6 @@ const GAP_BYTES = 128 * 1024;
 const MAX_JOINED_BYTES = 8 * 1024 * 1024;
 /** Bytes from which a request is not cached: pages that are read whole are cached when they are decoded. */
 const UNCACHED_BYTES = 1024 * 1024;
-/** Default bytes of all cached blocks. */
-const CACHE_BYTES = 32 * 1024 * 1024;
-
-/**
- * Returns the checked option `cacheBytes`.
- * @throws InvalidInputError if it is not a number of bytes
- */
-export function cacheBytesOf(cacheBytes: unknown = CACHE_BYTES): number {
-  if (typeof cacheBytes === "number" && cacheBytes >= 0) return cacheBytes;
-  throw new InvalidInputError(`cacheBytes: must be a number of bytes, not ${shortly(cacheBytes)}`);
-}
-
-/** Blocks of files, by path and validator. */
-export class BlockCache {
-  readonly #blocks: LruCache<Uint8Array>;
-
-  /** @param maxBytes of all blocks */
-  constructor(maxBytes: number) {
-    this.#blocks = new LruCache(maxBytes);
-  }
-
-  peek(file: string, block: number): Uint8Array | undefined {
-    return this.#blocks.peek(`${file}|${block}`);
-  }
-
-  /** Returns the last bytes of a file, as many as are in blocks; at most `length` and a block. */
-  tail(file: string, size: number, length: number): Uint8Array {
-    const blocks: Uint8Array[] = [];
-    let start = size;
-    while (start > 0 && size - start < length) {
-      const block = this.peek(file, Math.floor((start - 1) / BLOCK_BYTES));
-      if (block === undefined) break;
-      blocks.unshift(block);
-      start -= block.length;
-    }
-    return concatBytes(blocks);
-  }
-
-  /** Keeps the whole blocks among the bytes. @param size of the file: its last block is shorter */
-  keep(file: string, start: number, bytes: Uint8Array, size: number): void {
-    const end = start + bytes.length;
-    for (let block = Math.ceil(start / BLOCK_BYTES); ; block++) {
-      const from = block * BLOCK_BYTES;
-      const to = Math.min(size, from + BLOCK_BYTES);
-      if (from >= size || to > end) return;
-      // A copy: a view would keep the whole answer alive.
-      this.#blocks.set(`${file}|${block}`, bytes.slice(from - start, to - start), to - from + 128);
-    }
-  }
-}
-
 /** A file whose size is known. */
 export interface KnownFile {
   /** Path on the disk, for messages and the handle. */
@@ -239,9 +185,9 @@ export class HttpFile implements ReadHandle {
     for (const piece of this.#pieces) {
       if (piece.start <= offset && offset < piece.start + piece.bytes.length) return piece;
     }
-    const block = Math.floor(offset / BLOCK_BYTES);
+    const block = Math.floor(offset / CACHED_BLOCK_BYTES);
     const bytes = this.#blocks.peek(keyOf(this.#file), block);
-    return bytes === undefined ? null : { start: block * BLOCK_BYTES, bytes };
+    return bytes === undefined ? null : { start: block * CACHED_BLOCK_BYTES, bytes };
   }
 }
 
@@ -278,9 +224,11 @@ function joinedSpans(pieces: readonly Span[], size: number): Span[] {
   const spans: { start: number; end: number }[] = [];
   for (const piece of ascending) {
     const isLarge = piece.end - piece.start >= UNCACHED_BYTES;
-    const start = isLarge ? piece.start : piece.start - (piece.start % BLOCK_BYTES);
+    const start = isLarge ? piece.start : piece.start - (piece.start % CACHED_BLOCK_BYTES);
     const isShort = piece.end - piece.start < SHORT_BYTES;
-    const wantedEnd = isShort ? start + AHEAD_BYTES : Math.ceil(piece.end / BLOCK_BYTES) * BLOCK_BYTES;
+    const wantedEnd = isShort
+      ? start + AHEAD_BYTES
+      : Math.ceil(piece.end / CACHED_BLOCK_BYTES) * CACHED_BLOCK_BYTES;
     const end = isLarge ? piece.end : Math.min(size, Math.max(piece.end, wantedEnd));
     const last = spans[spans.length - 1];
     const joins =

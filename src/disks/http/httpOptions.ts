@@ -2,7 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
-import { cacheBytesOf } from "./httpFile.js";
+import { cacheBytesOf } from "./blockCache.js";
 
 /** Options of {@link httpDisk}. */
 export interface HttpDiskOptions {

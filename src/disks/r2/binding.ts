@@ -67,11 +67,11 @@ const MAX_ATTEMPTS = 5;
 const PASSING: ReadonlySet<string> = new Set(["10001", "10043", "10054", "10058"]);
 
 /** Returns the code of R2 at the end of a message, such as `(10001)`; "" without one. */
-export const codeOfFailure = (error: unknown): string =>
+const codeOfFailure = (error: unknown): string =>
   /\((\d{5})\)\s*$/.exec(String((error as Partial<Error> | null)?.message))?.[1] ?? "";
 
 /** True if another attempt may succeed. Failures of the connection have no code. */
-export const isPassing = (error: unknown): boolean => {
+export const isPassingFailure = (error: unknown): boolean => {
   const code = codeOfFailure(error);
   return code === "" || PASSING.has(code);
 };
@@ -88,7 +88,7 @@ export async function persistently<T>(
     try {
       return await call(attempt);
     } catch (error) {
-      if (attempt + 1 >= MAX_ATTEMPTS || !isPassing(error)) throw error;
+      if (attempt + 1 >= MAX_ATTEMPTS || !isPassingFailure(error)) throw error;
       await sleep(2 ** attempt * 25 * (1 + Math.random()));
     }
   }

@@ -3,8 +3,8 @@
  *
  *     const ns = new DirectoryNamespace({ root: "/", disk: r2Disk(env.BUCKET) });
  *
- * A file is an object, and the disk has no directories: one exists while keys begin with its name and a slash.
- * Tables have the layout and the commits of Lance, as with `s3Disk`, which reads and writes the same bucket.
+ * A file is an object. The disk has no directories: one exists while keys begin with its name and a slash.
+ * Tables have the layout and the commits of Lance, as with `s3Disk`, which can use the same bucket.
  */
 
 import { sleep } from "../../async/sleep.js";
@@ -19,7 +19,7 @@ import type {
   WriteHandle,
 } from "../../io/disk/disk.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
-import { BlockCache, cacheBytesOf } from "../http/httpFile.js";
+import { BlockCache, cacheBytesOf } from "../http/blockCache.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { etagOfIdentity, identityOf, keepTail, ObjectHandle } from "../s3/objectHandle.js";
 import type { ObjectState } from "../s3/objectReads.js";
@@ -31,7 +31,7 @@ import {
   type R2ObjectState,
   type R2Page,
 } from "./binding.js";
-import { ifAbsent, ObjectWriter, putObject } from "./writes.js";
+import { ifAbsent, ObjectWriter, putByBinding } from "./writes.js";
 
 /** Options of {@link r2Disk}. */
 export interface R2DiskOptions {
@@ -150,7 +150,9 @@ class BindingDisk implements DiskImplementation {
 
   async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
     // A copy, because chunks may lie in shared memory.
-    return (await putObject(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), ifAbsent())) !== null;
+    return (
+      (await putByBinding(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), ifAbsent())) !== null
+    );
   }
 
   async replaceIf(
@@ -159,7 +161,7 @@ class BindingDisk implements DiskImplementation {
     identity: string | null,
   ): Promise<string | null> {
     const condition = identity === null ? undefined : { etagMatches: etagOfIdentity(identity) };
-    const stored = await putObject(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), condition);
+    const stored = await putByBinding(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), condition);
     return stored && identityOf(stateOf(stored, path));
   }
 

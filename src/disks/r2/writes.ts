@@ -1,13 +1,13 @@
 /**
- * Writes of objects through an R2 binding. A call that fails may have stored its object, so each object has a
- * nonce as metadata: a later attempt that finds the name taken by its own nonce has succeeded.
+ * Writes of objects through an R2 binding. A call that fails may have stored its object. So each object has a
+ * nonce as metadata. A later attempt that finds the name taken by its own nonce has succeeded.
  */
 
 import { sleep } from "../../async/sleep.js";
 import { concatBytes } from "../../bytes/concat.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
 import {
-  isPassing,
+  isPassingFailure,
   persistently,
   type R2BucketBinding,
   type R2Condition,
@@ -27,7 +27,7 @@ export const ifAbsent = (): R2Condition => new Headers({ "if-none-match": "*" })
  * Stores an object; returns null if the condition did not hold and nothing has changed.
  * @throws an error with the code `EUNCERTAIN` if it is unknown whether the object was stored
  */
-export async function putObject(
+export async function putByBinding(
   bucket: R2BucketBinding,
   key: string,
   bytes: Uint8Array,
@@ -43,7 +43,7 @@ export async function putObject(
       return present?.customMetadata?.[NONCE] === nonce ? present : null;
     }, sleep);
   } catch (cause) {
-    if (!isPassing(cause)) throw cause;
+    if (!isPassingFailure(cause)) throw cause;
     throw Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
       code: "EUNCERTAIN",
     });
@@ -85,7 +85,7 @@ export class ObjectWriter implements WriteHandle {
 
   async close(): Promise<void> {
     if (this.#upload === null) {
-      const stored = await putObject(this.#bucket, this.#key, this.#take(), ifAbsent());
+      const stored = await putByBinding(this.#bucket, this.#key, this.#take(), ifAbsent());
       if (stored === null) throw this.#existsAlready();
       return;
     }

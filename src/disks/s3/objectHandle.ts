@@ -6,7 +6,8 @@
 import { runParallel } from "../../async/parallel.js";
 import { UnsupportedError } from "../../errors.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
-import { type BlockCache, HttpFile, keyOf } from "../http/httpFile.js";
+import type { BlockCache } from "../http/blockCache.js";
+import { HttpFile, keyOf } from "../http/httpFile.js";
 import type { ObjectState } from "./objectReads.js";
 
 /** Bytes from which a piece is read by itself. */

@@ -3,7 +3,7 @@
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { resolve } from "../../platform/native.js";
-import { cacheBytesOf } from "../http/httpFile.js";
+import { cacheBytesOf } from "../http/blockCache.js";
 
 /** Credentials of S3. The objects that AWS's own credential providers return have this form. */
 export interface S3Credentials {

@@ -15,8 +15,9 @@ import type {
   WriteHandle,
 } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
+import { BlockCache } from "../http/blockCache.js";
 import { hostPathOf, isImmutable } from "../http/hostPaths.js";
-import { BlockCache, keyOf } from "../http/httpFile.js";
+import { keyOf } from "../http/httpFile.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { S3Client } from "./client.js";
 import { putObject } from "./conditionalPut.js";
