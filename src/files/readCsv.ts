@@ -1,6 +1,7 @@
 /** Reads CSV. */
 
 import { Field, type RecordBatch, Schema } from "apache-arrow";
+import type { Column } from "../arrow/columns/column.js";
 import { makeBatch } from "../arrow/exchange/batch.js";
 import { encodeValues } from "../arrow/objects/encodeValues.js";
 import type { ObjectTypes } from "../arrow/objects/objectBatches.js";
@@ -8,9 +9,10 @@ import { yieldToEventLoop } from "../async/eventLoop.js";
 import { InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import { checkOptionMembers, shortly } from "../optionMembers.js";
 import { type FileSource, filePieces } from "./byteSource.js";
+import { cellTexts, columnOfCells, NullTexts } from "./csvColumns.js";
 import { type CsvFormat, csvFormat } from "./csvOptions.js";
-import { type CsvRecord, CsvRecords } from "./csvRecords.js";
-import { textParser } from "./csvTexts.js";
+import { type CsvCells, CsvRecords } from "./csvRecords.js";
+import { type CsvText, textParser } from "./csvTexts.js";
 import { CsvTypeInference } from "./csvTypes.js";
 import { firstRepeated, positiveOption } from "./fileOptions.js";
 import { emptyBatch, type FileReadOptions, type FileRows, fileRows } from "./fileRows.js";
@@ -30,7 +32,7 @@ export interface ReadCsvOptions extends FileReadOptions, CsvFormat {
   readonly nullValues?: readonly string[] | undefined;
   /** Maximum rows of a batch. Default: 8192. */
   readonly batchRows?: number | undefined;
-  /** Maximum length of a record, in characters. Default: 67,108,864. */
+  /** Maximum length of a record, in bytes. Default: 67,108,864. */
   readonly maxRecordLength?: number | undefined;
 }
 
@@ -46,8 +48,6 @@ const OPTIONS = [
   "maxRecordLength",
 ];
 const BATCH_ROWS = 8192;
-/** Bytes of records that make a batch, whatever the number of its rows. */
-const BATCH_BYTES = 2 ** 24;
 /** Rows that the inference of types reads, and further ones while a column has only nulls. */
 const INFERRED_ROWS = 8192;
 const MAX_INFERRED_ROWS = 16 * INFERRED_ROWS;
@@ -70,7 +70,7 @@ export function readCsv(source: FileSource, options: ReadCsvOptions = {}): FileR
     ...csvFormat(NAME, options),
     name: NAME,
     header: headerOption(options.header),
-    nullValues: new Set(textsOption("nullValues", options.nullValues ?? [""])),
+    nulls: new NullTexts(textsOption("nullValues", options.nullValues ?? [""])),
     batchRows: positiveOption(`${NAME}.batchRows`, options.batchRows, BATCH_ROWS),
     maxLength: positiveOption(`${NAME}.maxRecordLength`, options.maxRecordLength, MAX_RECORD_LENGTH),
   };
@@ -84,7 +84,7 @@ interface CsvPlan {
   readonly delimiter: string;
   readonly quote: string;
   readonly header: boolean | readonly string[];
-  readonly nullValues: ReadonlySet<string>;
+  readonly nulls: NullTexts;
   readonly batchRows: number;
   readonly maxLength: number;
 }
@@ -134,10 +134,6 @@ async function* batchesOf(
 class CsvRows {
   readonly #records: CsvRecords;
   readonly #plan: CsvPlan;
-  /** Records that were read and are not in a batch yet. */
-  #waiting: CsvRecord[] = [];
-  #waitingBytes = 0;
-  #isAtEnd = false;
   /** Names of the file's columns; null if it has none. */
   #names: readonly string[] | null = null;
   /** Columns of the batches: position in the file, or -1 for one that the file lacks. */
@@ -153,11 +149,11 @@ class CsvRows {
   /** Reads the names of the columns, and rows to infer types from. Returns the columns of the batches. */
   async open(types: ObjectTypes): Promise<Schema> {
     const { header } = this.#plan;
-    await this.#fill(2);
-    const isNamed = header === true && this.#waiting.length > 0;
+    await this.#records.fill(2);
+    const isNamed = header === true && this.#records.waitingCount > 0;
     this.#names = typeof header === "object" ? header : isNamed ? this.#takeHeader() : null;
-    const first: CsvRecord | undefined = this.#waiting[0];
-    this.#width = this.#names?.length ?? first?.values.length ?? 0;
+    const { recordCount, firstCells } = this.#records.waiting;
+    this.#width = this.#names?.length ?? (recordCount > 0 ? firstCells[1] - firstCells[0] : 0);
     const ofTable = types.schema === undefined ? ((await types.tableSchema?.()) ?? null) : null;
     const target = types.schema ?? ofTable;
     if (this.#width === 0) {
@@ -169,10 +165,11 @@ class CsvRows {
   }
 
   #takeHeader(): string[] {
-    const { line, values, byteLength } = this.#waiting.shift() as CsvRecord;
-    this.#waitingBytes -= byteLength;
-    const names = values.map((name) => name ?? "");
-    checkNames(names, `line ${line}`);
+    const cells = this.#records.take(1);
+    const { firstCells, lines } = cells;
+    const width = firstCells[1] - firstCells[0];
+    const names = Array.from({ length: width }, (_, index) => this.#texts(cells, index)[0] ?? "");
+    checkNames(names, `line ${lines[0]}`);
     return names;
   }
 
@@ -210,86 +207,83 @@ class CsvRows {
     const isWanted = () =>
       seen < INFERRED_ROWS || (seen < MAX_INFERRED_ROWS && inferences.some(({ hasValues }) => !hasValues));
     while (isWanted()) {
-      await this.#fill(seen + 1);
-      if (this.#waiting.length === seen) break;
-      for (const { values } of this.#waiting.slice(seen)) {
-        for (let index = 0; index < Math.min(values.length, names.length); index++) {
-          const text = values[index];
-          if (text !== null && !this.#plan.nullValues.has(text)) inferences[index].add(text);
+      await this.#records.fill(seen + INFERRED_ROWS);
+      const { waiting } = this.#records;
+      if (waiting.recordCount === seen) break;
+      const added = laterCells(waiting, seen);
+      this.#checkWidths(added);
+      for (const [index, inference] of inferences.entries()) {
+        for (const text of this.#texts(added, index)) {
+          if (text !== null && !this.#plan.nulls.texts.has(text)) inference.add(text);
         }
+        await yieldToEventLoop();
       }
-      seen = this.#waiting.length;
+      seen = waiting.recordCount;
     }
-    if (!this.#isAtEnd) this.#hint = `the types are those of the first ${seen} rows; pass a schema`;
+    if (!this.#records.isAtEnd) this.#hint = `the types are those of the first ${seen} rows; pass a schema`;
     this.#positions = names.map((_, index) => index);
     return new Schema(names.map((name, index) => new Field(name, inferences[index].type, true)));
   }
 
-  /** Reads on until `count` records or the bytes of a batch wait, or the file ends. */
-  async #fill(count: number): Promise<void> {
-    while (this.#waiting.length < count && this.#waitingBytes < BATCH_BYTES && !this.#isAtEnd) {
-      const records = await this.#records.take();
-      if (records.length === 0) this.#isAtEnd = true;
-      for (const record of records) {
-        if (this.#isBlank(record)) continue;
-        this.#waiting.push(record);
-        this.#waitingBytes += record.byteLength;
-      }
-    }
-  }
-
-  /** True for an empty line, unless it is the null of a file with one column. */
-  #isBlank({ values }: CsvRecord): boolean {
-    const width = this.#width || this.#waiting[0]?.values.length;
-    return values.length === 1 && (values[0] === null || values[0] === "") && width !== 1;
+  #texts(cells: CsvCells, position: number): CsvText[] {
+    return cellTexts(cells, position, this.#plan.quote, this.#plan.nulls);
   }
 
   async *batches(schema: Schema): AsyncGenerator<RecordBatch> {
     let firstRow = 0;
     for (;;) {
-      await this.#fill(this.#plan.batchRows);
-      const records = this.#takeBatch();
-      if (records.length === 0) return;
-      yield await this.#batch(schema, records, firstRow);
-      firstRow += records.length;
+      await this.#records.fill(this.#plan.batchRows);
+      const cells = this.#records.take(this.#plan.batchRows);
+      if (cells.recordCount === 0) return;
+      this.#checkWidths(cells);
+      yield await this.#batch(schema, cells, firstRow);
+      firstRow += cells.recordCount;
     }
   }
 
-  #takeBatch(): CsvRecord[] {
-    let count = 0;
-    let bytes = 0;
-    while (count < Math.min(this.#waiting.length, this.#plan.batchRows) && bytes < BATCH_BYTES) {
-      bytes += this.#waiting[count++].byteLength;
-    }
-    this.#waitingBytes -= bytes;
-    return this.#waiting.splice(0, count);
-  }
-
-  async #batch(schema: Schema, records: readonly CsvRecord[], firstRow: number): Promise<RecordBatch> {
-    for (const { line, values } of records) this.#checkWidth(line, values.length);
-    const columns = [];
+  async #batch(schema: Schema, cells: CsvCells, firstRow: number): Promise<RecordBatch> {
+    const { quote, nulls } = this.#plan;
+    const columns: Column[] = [];
     for (const [index, field] of schema.fields.entries()) {
       const position = this.#positions[index];
-      const parse = textParser(field.type, this.#plan.nullValues);
-      const values = records.map(({ values }) => (position < 0 ? null : parse(values[position])));
-      columns.push(
-        encodeValues(values, field, {
-          path: field.name,
-          hint: this.#hint,
-          rowOf: (index) => firstRow + index,
-          lineOf: (row) => records[row - firstRow].line,
-        }),
-      );
+      const plain = position < 0 ? null : columnOfCells(cells, position, field, quote, nulls);
+      columns.push(plain ?? this.#columnOfTexts(cells, position, field, firstRow));
       await yieldToEventLoop();
     }
-    return makeBatch(schema, columns, records.length);
+    return makeBatch(schema, columns, cells.recordCount);
   }
 
-  #checkWidth(line: number, width: number): void {
-    if (width === this.#width) return;
-    const values = width === 1 ? "1 value" : `${width} values`;
-    throw new InvalidInputError(`${NAME}: line ${line}: ${values} in a file of ${this.#width} columns`);
+  /** @param position -1 for a column that the file lacks */
+  #columnOfTexts(cells: CsvCells, position: number, field: Field, firstRow: number): Column {
+    const parse = textParser(field.type, this.#plan.nulls.texts);
+    const values =
+      position < 0 ? new Array(cells.recordCount).fill(null) : this.#texts(cells, position).map(parse);
+    return encodeValues(values, field, {
+      path: field.name,
+      hint: this.#hint,
+      rowOf: (index) => firstRow + index,
+      lineOf: (row) => cells.lines[row - firstRow],
+    });
+  }
+
+  #checkWidths({ recordCount, firstCells, lines }: CsvCells): void {
+    for (let record = 0; record < recordCount; record++) {
+      const width = firstCells[record + 1] - firstCells[record];
+      if (width === this.#width) continue;
+      const values = width === 1 ? "1 value" : `${width} values`;
+      throw new InvalidInputError(
+        `${NAME}: line ${lines[record]}: ${values} in a file of ${this.#width} columns`,
+      );
+    }
   }
 }
+
+/** Returns the cells of all records but the first ones. */
+const laterCells = (cells: CsvCells, skipped: number): CsvCells => ({
+  ...cells,
+  recordCount: cells.recordCount - skipped,
+  firstCells: cells.firstCells.subarray(skipped),
+  lines: cells.lines.subarray(skipped),
+});
 
 const namesOf = ({ fields }: Schema): string => fields.map(({ name }) => name).join(", ");

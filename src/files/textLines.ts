@@ -13,7 +13,7 @@ export interface Lines {
 }
 
 /** Decodes UTF-8 piece by piece. A byte order mark at the start is left out. */
-export class TextDecoding {
+class TextDecoding {
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   readonly #name: string;
   #byteCount = 0;
