@@ -1,6 +1,6 @@
 /**
- * Time and peak memory of `tiltyard import` and `export` of large CSV and Parquet files, beside DuckDB doing
- * the same job. Each job runs in a process of its own.
+ * Processor time, time and peak memory of `tiltyard import` and `export` of large CSV and Parquet files,
+ * beside DuckDB doing the same job. Each job runs in a process of its own.
  *
  *     npm run bench:files -- 1024     # size of the files in MB; default: 200
  */
@@ -17,9 +17,9 @@ import { pathToFileURL } from "node:url";
 const SCRIPT = "dist/esm/cli/tiltyard.js";
 const ROWS_PER_PIECE = 10_000;
 
-/** Writes the peak memory of a process to the file that a variable names, when the process ends. */
-const PEAK = `import { writeFileSync } from "node:fs";
-process.on("exit", () => writeFileSync(process.env.PEAK_FILE, String(process.resourceUsage().maxRSS)));`;
+/** Writes what a process took to the file that a variable names, when the process ends. */
+const USAGE = `import { writeFileSync } from "node:fs";
+process.on("exit", () => writeFileSync(process.env.USAGE_FILE, JSON.stringify(process.resourceUsage())));`;
 
 /** Runs statements of DuckDB: the database, then the statements. */
 const DUCKDB = `import { DuckDBInstance } from "@duckdb/node-api";
@@ -32,15 +32,16 @@ const module = (text: string): string => `data:text/javascript,${encodeURICompon
 
 interface Measure {
   readonly seconds: number;
+  readonly cpuSeconds: number;
   readonly peakMb: number;
 }
 
 /** Runs a program of Node.js, and measures it. */
 async function measured(directory: string, words: readonly string[], env: object): Promise<Measure> {
-  const peakFile = join(directory, "peak");
+  const usageFile = join(directory, "usage");
   const begun = performance.now();
-  const child = spawn(process.execPath, ["--import", module(PEAK), ...words], {
-    env: { ...process.env, PEAK_FILE: peakFile, ...env },
+  const child = spawn(process.execPath, ["--import", module(USAGE), ...words], {
+    env: { ...process.env, USAGE_FILE: usageFile, ...env },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const code = await new Promise<number | null>((resolve, reject) => {
@@ -49,7 +50,8 @@ async function measured(directory: string, words: readonly string[], env: object
   });
   if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}`);
   const seconds = (performance.now() - begun) / 1000;
-  return { seconds, peakMb: Number(await readFile(peakFile, "utf8")) / 1024 };
+  const { userCPUTime, systemCPUTime, maxRSS } = JSON.parse(await readFile(usageFile, "utf8"));
+  return { seconds, cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakMb: maxRSS / 1024 };
 }
 
 /** Yields lines of trips: numbers, times, short and long texts. */
@@ -113,8 +115,9 @@ async function main(): Promise<void> {
     }
     for (const [name, ours, theirs] of jobs) {
       const [a, b] = [await ours(), await theirs()];
-      const text = ({ seconds, peakMb }: Measure) => `${seconds.toFixed(1)} s, ${peakMb.toFixed(0)} MB`;
-      console.log(`${name.padEnd(16)} tiltyard ${text(a).padEnd(18)} DuckDB ${text(b)}`);
+      const text = ({ seconds, cpuSeconds, peakMb }: Measure) =>
+        `CPU ${cpuSeconds.toFixed(1)} s, ${seconds.toFixed(1)} s, ${peakMb.toFixed(0)} MB`;
+      console.log(`${name.padEnd(16)} tiltyard ${text(a).padEnd(28)} DuckDB ${text(b)}`);
     }
   } finally {
     await rm(directory, { recursive: true, force: true });

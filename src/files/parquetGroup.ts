@@ -1,7 +1,8 @@
 /**
- * Encodes the columns of a row group in short steps. hyparquet-writer encodes a column in one step, with a
- * dictionary if values repeat. Large columns and floats seldom have repeated values: they are encoded piece
- * by piece, without a dictionary, as the pages of one column.
+ * Encodes the columns of a row group in short steps. Those without nesting are encoded from their bytes
+ * (parquetChunk.ts). hyparquet-writer encodes others in one step, with a dictionary if values repeat. Large
+ * columns and floats seldom have repeated values: they are encoded piece by piece, without a dictionary, as
+ * the pages of one column.
  */
 
 import type { ColumnChunk, SchemaTree, Statistics } from "hyparquet";
@@ -10,6 +11,8 @@ import { writeColumn } from "hyparquet-writer/src/column.js";
 import { encodeNestedValues } from "hyparquet-writer/src/dremel.js";
 import { schemaPathResolver } from "hyparquet-writer/src/schema.js";
 import { yieldToEventLoop } from "../async/eventLoop.js";
+import { writeFlatChunk } from "./parquetChunk.js";
+import type { FlatColumn } from "./parquetFlat.js";
 
 /** Bytes of a page. */
 const PAGE_BYTES = 2 ** 18;
@@ -19,6 +22,8 @@ const LARGE_BYTES = 2 ** 22;
 /** A column of a row group in pieces. */
 export interface GroupColumn {
   readonly name: string;
+  /** Returns the column in physical form; null if its type has none. */
+  flat(): Promise<FlatColumn | null>;
   readonly byteLength: number;
   readonly pieceCount: number;
   /** Makes the values of a piece. */
@@ -36,6 +41,14 @@ export async function writeRowGroup(
   const start = writer.offset;
   const chunks: ColumnChunk[] = [];
   for (const column of columns) {
+    const flat = await column.flat();
+    if (flat !== null) {
+      const path = pathOf([column.name]).map(({ element }) => element);
+      const chunk = await writeFlatChunk(parquet, path, flat);
+      chunks.push(chunk);
+      parquet.pendingIndexes.push({ chunk });
+      continue;
+    }
     const values = new Array<readonly unknown[] | undefined>(column.pieceCount);
     for (const path of leavesBelow(pathOf([column.name]))) {
       const parts: ColumnChunk[] = [];

@@ -13,6 +13,7 @@ import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { checkOptionMembers } from "../optionMembers.js";
 import { type ByteSink, type FileTarget, writeTo } from "./byteSink.js";
 import { choiceOption, positiveOption } from "./fileOptions.js";
+import { flatColumn } from "./parquetFlat.js";
 import { type GroupColumn, writeRowGroup } from "./parquetGroup.js";
 import { elementsOf } from "./parquetTypes.js";
 import { parquetValues } from "./parquetValues.js";
@@ -137,11 +138,15 @@ async function* groupsOf(batches: AsyncIterable<InputBatch>, groupRows: number):
 const groupColumns = ({ fields }: Schema, { pieces }: RowGroup): GroupColumn[] =>
   fields.map(({ name, type }, index) => ({
     name,
-    byteLength: valueBytes(pieces.flat().map(({ columns }) => columns[index] as Column)),
+    flat: () => flatColumn(partsOf(pieces, index), type),
+    byteLength: valueBytes(partsOf(pieces, index)),
     pieceCount: pieces.length,
     piece: (piece) =>
       pieces[piece].flatMap(({ columns }) => parquetValues(columns[index] as Column, type, name)),
   }));
+
+const partsOf = (pieces: RowGroup["pieces"], index: number): Column[] =>
+  pieces.flatMap((batches) => batches.map(({ columns }) => columns[index] as Column));
 
 /** The bytes of a file, which go to a sink after each row group. */
 class SinkWriter extends ByteWriter {
