@@ -186,6 +186,19 @@ describe("rows", () => {
   });
 });
 
+describe("diff", () => {
+  it("shows vectors as arrays, and bytes as base64", async () => {
+    const ns = new DirectoryNamespace({ root });
+    const table = ns.table("t");
+    await table.create([{ id: 1, vector: new Float32Array([1, 2.5]), bytes: Uint8Array.of(1, 2) }]);
+    await table.delete("id = 1");
+    await ns.close();
+    const shown = '{ "id": 1, "vector": [ 1, 2.5 ], "bytes": "AQI=" }';
+    expect((await run("diff t 1 --on id")).stdout).toBe(`- ${shown}\n`);
+    expect(JSON.parse((await run("diff t 1 --on id --json")).stdout)[0].row).toEqual(JSON.parse(shown));
+  });
+});
+
 describe("ls", () => {
   it("lists tables with rows, bytes and versions, and namespaces", async () => {
     await importOrders();

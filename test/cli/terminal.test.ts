@@ -1,52 +1,19 @@
 /** The command in a real pseudo-terminal: widths, colours, progress bars, interrupts and completion. */
 
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
-import { CHECKOUT } from "../support/packedProject.js";
 import { makeTempDir } from "../support/tempDir.js";
-
-const SCRIPT = join(CHECKOUT, "dist/esm/cli/tiltyard.js");
-const HAS_PTY = spawnSync("python3", ["-c", "import pty, fcntl, termios"]).status === 0;
-
-/**
- * Runs a program in a pseudo-terminal, and prints what the terminal got.
- * Arguments: columns, milliseconds until an interrupt (0 for none), program and its arguments.
- */
-const IN_TERMINAL = `
-import fcntl, os, pty, select, signal, struct, sys, termios, time
-columns, interrupt = int(sys.argv[1]), int(sys.argv[2])
-pid, fd = pty.fork()
-if pid == 0:
-    os.execvp(sys.argv[3], sys.argv[3:])
-fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-output, end = b"", time.time() + 60
-due = time.time() + interrupt / 1000 if interrupt else None
-while time.time() < end:
-    if due is not None and time.time() > due and b"READY" not in output:
-        os.write(fd, b"\\x03")
-        due = None
-    ready, _, _ = select.select([fd], [], [], 0.05)
-    if not ready:
-        continue
-    try:
-        piece = os.read(fd, 65536)
-    except OSError:
-        break
-    if not piece:
-        break
-    output += piece
-if time.time() >= end:
-    os.kill(pid, signal.SIGKILL)
-_, status = os.waitpid(pid, 0)
-sys.stdout.buffer.write(output)
-sys.exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
-`;
+import * as terminal from "./pseudoTerminal.js";
+import { HAS_PTY, plain, SCRIPT, widthOf } from "./pseudoTerminal.js";
 
 let root: string;
+
+const inTerminal = (words: readonly string[], setting: Partial<terminal.TerminalSetting> = {}) =>
+  terminal.inTerminal(words, { root, ...setting });
 
 beforeAll(async () => {
   root = await makeTempDir();
@@ -63,45 +30,10 @@ beforeAll(async () => {
   await ns.close();
 });
 
-interface TerminalRun {
-  readonly output: string;
-  readonly exitCode: number;
-}
-
-async function inTerminal(
-  words: readonly string[],
-  columns = 80,
-  interruptMs = 0,
-  env = {},
-): Promise<TerminalRun> {
-  const call = ["-c", IN_TERMINAL, String(columns), String(interruptMs), process.execPath, SCRIPT, ...words];
-  const options = {
-    env: { ...process.env, TILTYARD_ROOT: root, TERM: "xterm-256color", ...env },
-    maxBuffer: 2 ** 26,
-  };
-  const run = promisify(execFile)("python3", call, options);
-  return run.then(
-    ({ stdout }) => ({ output: stdout, exitCode: 0 }),
-    (error: { stdout: string; code: number }) => ({ output: error.stdout, exitCode: error.code }),
-  );
-}
-
-/** Removes colours and movements of the cursor, which the command itself writes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: sequences begin with such a character
-const plain = (output: string): string => output.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
-
-/** Width of a line: characters of East Asian scripts take two columns. */
-const widthOf = (line: string): number =>
-  [...line].reduce(
-    (sum, character) =>
-      sum + (/[\u1100-\uffe6]/.test(character) && !/[\u2500-\u257f…]/.test(character) ? 2 : 1),
-    0,
-  );
-
 describe.skipIf(!HAS_PTY)("in a terminal", () => {
   it.each([40, 100])("tables fit into %i columns", async (columns) => {
     for (const words of [["head", "wide"], ["ls"], ["schema", "wide"], ["versions", "wide"]]) {
-      const { output, exitCode } = await inTerminal(words, columns);
+      const { output, exitCode } = await inTerminal(words, { columns });
       expect(exitCode).toBe(0);
       const lines = plain(output).split(/\r?\n/);
       expect({ words, tooWide: lines.filter((line) => widthOf(line) > columns) }).toEqual({
@@ -118,7 +50,7 @@ describe.skipIf(!HAS_PTY)("in a terminal", () => {
     "head wide --json",
     "query wide -g evil",
   ])("values of %s change nothing", async (line) => {
-    const { output } = await inTerminal(line.split(" "), 80, 0, { NO_COLOR: "1" });
+    const { output } = await inTerminal(line.split(" "), { env: { NO_COLOR: "1" } });
     expect(output).toMatch(/\S/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones that must be absent
     expect(output.replace(/\r?\n/g, "")).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
@@ -126,7 +58,7 @@ describe.skipIf(!HAS_PTY)("in a terminal", () => {
 
   it("headings are bold unless NO_COLOR is set", async () => {
     expect((await inTerminal(["ls"])).output).toContain("\u001b[1m");
-    expect((await inTerminal(["ls"], 80, 0, { NO_COLOR: "1" })).output).not.toContain("\u001b[");
+    expect((await inTerminal(["ls"], { env: { NO_COLOR: "1" } })).output).not.toContain("\u001b[");
   });
 
   it("import, index, verify and export draw a bar that is full at its end", async () => {
@@ -154,10 +86,10 @@ describe.skipIf(!HAS_PTY)("in a terminal", () => {
   });
 
   it("an interrupt ends a server with success, and other work with 130", async () => {
-    const served = await inTerminal(["serve", "--port", "0"], 80, 3000);
+    const served = await inTerminal(["serve", "--port", "0"], { interruptMs: 3000 });
     expect(served.exitCode).toBe(0);
     expect(plain(served.output)).toMatch(/serving .* at http:\/\/127\.0\.0\.1:\d+/);
-    const imported = await inTerminal(["import", "endless", "-", "-f", "csv"], 80, 3000);
+    const imported = await inTerminal(["import", "endless", "-", "-f", "csv"], { interruptMs: 3000 });
     expect(imported.exitCode).toBe(130);
     expect(plain(imported.output)).toContain("interrupted");
   });

@@ -26,11 +26,20 @@ export const visibleJson = (json: string): string =>
     }).join(""),
   );
 
-/** Returns a value as indented JSON. Integers of 64 bits are numbers if they are safe, else texts. */
+/**
+ * Returns a value as indented JSON. Integers of 64 bits are numbers if they are safe, else texts. Bytes are
+ * base64, and vectors arrays.
+ */
 export function jsonText(value: unknown): string {
   const text = JSON.stringify(
     value,
     (_, member) => {
+      if (ArrayBuffer.isView(member)) {
+        const items = Array.from(member as Uint8Array);
+        return (member as Uint8Array)[Symbol.toStringTag] === "Uint8Array"
+          ? Buffer.from(items).toString("base64")
+          : items;
+      }
       if (typeof member !== "bigint") return member;
       const number = Number(member);
       return Number.isSafeInteger(number) ? number : String(member);
