@@ -55,6 +55,7 @@ const SENTENCES: readonly Sentence[] = [
     () =>
       "LanceDBError: not supported: the table has an LSM write spec, and log-structured writes (MemWAL) are not there; call useLsm(false) to merge into the table, or unsetLsmWriteSpec",
   ],
+  [/^(merge_insert: when an LSM write spec is set, .*)/, (text) => `Invalid input, ${text}`],
   [
     /has no full-text index on column (\S+)$/,
     (column) => `Invalid input, Column '${column}' does not have a full text search index`,

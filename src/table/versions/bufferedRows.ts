@@ -12,7 +12,7 @@
  * table whose writers may buffer rows is not changed.
  */
 
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { UnsupportedError } from "../../errors.js";
 import { join } from "../../platform/native.js";
 import type { OpenVersion } from "./tableAt.js";
 
@@ -33,7 +33,7 @@ export type AcceptedLogs = "none" | "unfit" | "empty" | "any";
  * Refuses to change a version whose logs a change does not accept. Writers of a table with an LSM write spec
  * buffer rows, which this build neither reads nor writes. Buffered rows replace those of the fragments by
  * their primary key.
- * @throws UnsupportedError; InvalidInputError for a merge that logs do not take
+ * @throws UnsupportedError
  */
 export async function refuseLogs(
   version: Pick<OpenVersion, "table" | "file">,
@@ -44,7 +44,7 @@ export async function refuseLogs(
   if (accepted === "empty") return refuseBufferedRows(version);
   if (accepted === "unfit") {
     // LanceDB's sentence, for programs that look for its words.
-    throw new InvalidInputError(
+    throw new UnsupportedError(
       "merge_insert: when an LSM write spec is set, only the upsert form (when_matched_update_all without a filter + " +
         "when_not_matched_insert_all, no by-source delete) is supported; call use_lsm(false) to use the standard merge_insert path",
     );
