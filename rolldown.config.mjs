@@ -8,6 +8,7 @@
 
 import { join } from "node:path";
 import { defineConfig } from "rolldown";
+import { inspectorFile } from "./.config/inspectorFile.mjs";
 import { inspectorPage } from "./.config/inspectorPage.mjs";
 import {
   chunkNames,
@@ -91,6 +92,7 @@ const command = {
 
 /** A program that does not use the drop-in may leave its files out. */
 const ofPackage = [
+  inspectorFile,
   licencesOfPackage,
   types(ENTRIES, true),
   chunkNames(({ name }) => name !== DROP_IN && name !== "pageFiles"),

@@ -8,6 +8,8 @@ import { DIST, includedElsewhere, moduleAt } from "./rolldown.parts.mjs";
 const SOURCE = join("src", "inspector", "page");
 const TARGET = join(process.cwd(), DIST, "inspector", "page");
 
+export const jsx = { runtime: "automatic", importSource: "preact" };
+
 /** Options of vite. Nothing is put into the document itself, because the page's policy runs no inline code. */
 const options = {
   root: SOURCE,
@@ -15,7 +17,7 @@ const options = {
   base: "./",
   publicDir: false,
   logLevel: "warn",
-  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  oxc: { jsx },
   worker: { format: "es" },
   build: {
     outDir: TARGET,

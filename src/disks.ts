@@ -15,7 +15,7 @@ export type { HttpDiskOptions } from "./disks/http/httpOptions.js";
 
 export { type MemoryDisk, type MemoryDiskOptions, memoryDisk } from "./disks/memoryDisk.js";
 
-export { publishIndex } from "./disks/publish/publishIndex.js";
+export { type PublishIndexOptions, publishIndex } from "./disks/publish/publishIndex.js";
 export type { PublishedSummary } from "./disks/publish/writeIndex.js";
 export type { R2BucketBinding } from "./disks/r2/binding.js";
 export { type R2DiskOptions, r2Disk } from "./disks/r2/r2Disk.js";

@@ -2,7 +2,6 @@
 
 import { mkdir } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +10,8 @@ import type { DirectoryNamespace } from "tiltyard";
 import type { InspectorOptions } from "tiltyard/inspector";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
+import { accessibilityFaults } from "./support/accessibility.js";
+import { built, openBuiltNamespace } from "./support/builtPackage.js";
 import { openPage, startChromium } from "./support/chromium.js";
 import { copyGoldenTables, makeHostileTables, makeLargeTable } from "./support/inspectedTables.js";
 
@@ -18,11 +19,6 @@ const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const ROWS = Number(process.env.INSPECTOR_ROWS ?? "200000");
 /** Directory of the pictures in the documentation; null unless they are asked for. */
 const PICTURES = process.env.SCREENSHOTS === undefined ? null : join(CHECKOUT, "docs", "images", "inspector");
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-
-/** The package as it is built, because only the build has the page. */
-const built = async <Module>(entry: string): Promise<Module> =>
-  (await import(new URL(`../../dist/esm/${entry}.js`, import.meta.url).href)) as Module;
 
 let browser: Browser;
 let ns: DirectoryNamespace;
@@ -40,15 +36,10 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function openNamespace(root: string): Promise<DirectoryNamespace> {
-  const { DirectoryNamespace } = await built<typeof import("tiltyard")>("index");
-  return new DirectoryNamespace({ root, durability: "none" });
-}
-
 let origin: string;
 beforeAll(async () => {
   browser = await startChromium(["--host-resolver-rules=MAP rebound.example 127.0.0.1"]);
-  ns = await openNamespace(await makeTempDir());
+  ns = await openBuiltNamespace(await makeTempDir());
   await makeLargeTable(ns, ROWS);
   await makeHostileTables(ns);
   origin = await serve(ns);
@@ -62,27 +53,6 @@ afterAll(async () => {
   }
   await ns?.close();
 });
-
-/** Rules that the page breaks, with the elements. */
-async function accessibilityFaults(page: Page): Promise<string[]> {
-  // The page's policy allows no further scripts, and the browser none by the protocol's `script` element.
-  await page.evaluate(await (await import("node:fs/promises")).readFile(AXE, "utf8"));
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: readonly AxeRule[] }> } };
-    interface AxeRule {
-      readonly id: string;
-      readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
-    }
-    const { violations } = await axe.run();
-    return violations.flatMap(({ id, nodes }) =>
-      nodes
-        .slice(0, 3)
-        .map(
-          ({ html, failureSummary = "" }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`,
-        ),
-    );
-  });
-}
 
 /** Pictures besides those of wide, light pages. */
 const FURTHER_PICTURES = ["rows-dark", "storage-narrow"];
@@ -302,7 +272,7 @@ describe("tables of the reference", () => {
   it("show in every view without a complaint", async () => {
     const root = await makeTempDir();
     const names = await copyGoldenTables(root);
-    const golden = await openNamespace(root);
+    const golden = await openBuiltNamespace(root);
     const address = await serve(golden);
     const { page, complaints } = await openPage(browser);
     const failures: string[] = [];

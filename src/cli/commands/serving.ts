@@ -1,7 +1,9 @@
 /** `tiltyard serve`, `inspect` and `publish`: a root for other programs. */
 
 import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
 import { wholeNumber } from "../arguments/lists.js";
@@ -138,17 +140,22 @@ export const inspectCommand: CommandSpec = {
 
 // ----------------------------------------------------------------------------------------------- publish
 
+/** Returns the path of the page that needs no server. */
+const inspectorFile = (): string => createRequire(import.meta.url).resolve("tiltyard/inspector.html");
+
 export const publishCommand: CommandSpec = {
   usage: "publish",
   summary: "Write the index files by which browsers read the root from any web server",
-  examples: ["tiltyard publish --root ./data"],
+  examples: ["tiltyard publish --root ./data", "tiltyard publish --root ./data --inspector"],
+  options: [
+    { flags: "--inspector", text: "also write inspector.html, a page that shows the tables to visitors" },
+  ],
   async run(call) {
     const { publishIndex } = await import("tiltyard/disks");
-    const result = await publishIndex(await call.namespace());
+    const page = call.options.inspector === true ? await readFile(inspectorFile(), "utf8") : undefined;
+    const result = await publishIndex(await call.namespace(), { page });
     if (call.options.json === true) return printJson(call.terminal, result);
-    printNote(
-      call.terminal,
-      `wrote tiltyard-index.json in ${call.root}: any web server can serve the tables now`,
-    );
+    const files = page === undefined ? "tiltyard-index.json" : "tiltyard-index.json and inspector.html";
+    printNote(call.terminal, `wrote ${files} in ${call.root}: any web server can serve the tables now`);
   },
 };

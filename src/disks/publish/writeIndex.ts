@@ -18,6 +18,7 @@ import { filesOfTable } from "./publishedFiles.js";
 import { headsOfTable } from "./tableHeads.js";
 
 const HEADS_PREFIX = "heads-";
+const PAGE_NAME = "inspector.html";
 
 /** Result of `publishIndex`. */
 export interface PublishedSummary {
@@ -29,8 +30,15 @@ export interface PublishedSummary {
   readonly byteLength: number;
 }
 
-/** Writes the index of the namespace in a directory, and the heads of its tables. */
-export async function writeIndex(disk: Disk, root: string): Promise<PublishedSummary> {
+/**
+ * Writes the index of the namespace in a directory, and the heads of its tables.
+ * @param page text of a page to write beside the index
+ */
+export async function writeIndex(
+  disk: Disk,
+  root: string,
+  page: string | undefined,
+): Promise<PublishedSummary> {
   const tables: PublishedTable[] = [];
   const entries = (await disk.list(root)) ?? [];
   for (const { name, kind } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -44,6 +52,9 @@ export async function writeIndex(disk: Disk, root: string): Promise<PublishedSum
   const path = join(root, INDEX_NAME);
   const before = await publishedBefore(disk, path);
   const bytes = new TextEncoder().encode(formatIndex(tables));
+  if (page !== undefined) {
+    await replaceFile(disk, join(root, PAGE_NAME), new TextEncoder().encode(page), { sync: true });
+  }
   await replaceFile(disk, path, bytes, { sync: true });
   await removeHeads(disk, root, tables, before);
   return { path, tables: tables.length, byteLength: bytes.length };

@@ -3,7 +3,7 @@
 import { TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
 import type { JsonField } from "../../namespace/tables.js";
 import type { ProfileAnswer, ProfileBar } from "./answers.js";
-import { type CallMembers, requireMembers, requireText, TABLE_MEMBERS, tableMembers } from "./callMembers.js";
+import { CallMembers } from "./callMembers.js";
 import type { CallContext } from "./context.js";
 import { columnPath, filterMember } from "./rowCalls.js";
 
@@ -40,8 +40,8 @@ type Aggregate = (request: {
 
 /** Returns the statistics of a column, over the rows that a filter selects. */
 export async function profile(context: CallContext, request: unknown): Promise<ProfileAnswer> {
-  const members = requireMembers(request, [...TABLE_MEMBERS, "column", "filter"]);
-  const name = requireText(members, "column");
+  const members = CallMembers.ofTable(request, ["column", "filter"]);
+  const name = members.text("column");
   const field = await fieldOf(context, members, name);
   const aggregate = aggregatesOf(context, members);
   const column = columnPath(name);
@@ -75,7 +75,7 @@ export async function profile(context: CallContext, request: unknown): Promise<P
 }
 
 async function fieldOf(context: CallContext, members: CallMembers, name: string): Promise<JsonField> {
-  const { schema } = await context.namespace.describeTable({ ...context.base, ...tableMembers(members) });
+  const { schema } = await context.namespace.describeTable({ ...context.base, ...members.table });
   const field = schema?.fields.find((each) => each.name === name);
   if (field === undefined) throw new TableColumnNotFoundError(`the table has no column ${name}`);
   return field;
@@ -87,7 +87,7 @@ function aggregatesOf(context: CallContext, members: CallMembers): Aggregate {
     const conditions = [filter, request.filter].filter((each) => each !== undefined);
     const result = await context.namespace.aggregateTable({
       ...context.base,
-      ...tableMembers(members),
+      ...members.table,
       ...request,
       ...(conditions.length > 0 && { filter: conditions.map((each) => `(${each})`).join(" AND ") }),
     });

@@ -6,16 +6,9 @@ import { InvalidInputError } from "../../errors.js";
 import { formatQuotedPath } from "../../ident.js";
 import type { LazyBlob, QueryResult } from "../../namespace/queries.js";
 import type { JsonField } from "../../namespace/tables.js";
+import { shortly } from "../../optionMembers.js";
 import type { CellAnswer, CellPreview, MatchesAnswer, RowsAnswer } from "./answers.js";
-import {
-  type CallMembers,
-  optionalTexts,
-  requireInteger,
-  requireMembers,
-  requireText,
-  TABLE_MEMBERS,
-  tableMembers,
-} from "./callMembers.js";
+import { CallMembers } from "./callMembers.js";
 import { imageType, NestedWriter, previewOf, previewOfBytes } from "./cellPreviews.js";
 import type { CallContext } from "./context.js";
 
@@ -37,19 +30,16 @@ const ROW_ID = "_rowid";
 
 /** Returns rows at offsets, or with row ids, in the order of the request. */
 export async function rows(context: CallContext, request: unknown): Promise<RowsAnswer> {
-  const members = requireMembers(request, [...TABLE_MEMBERS, "offset", "count", "rowIds", "columns"]);
-  const columns = optionalTexts(members, "columns", MAX_COLUMNS)?.map(columnPath);
-  const rowIds = optionalTexts(members, "rowIds", MAX_ROWS);
+  const members = CallMembers.ofTable(request, ["offset", "count", "rowIds", "columns"]);
+  const columns = members.optionalTexts("columns", MAX_COLUMNS)?.map(columnPath);
+  const rowIds = members.optionalTexts("rowIds", MAX_ROWS);
   const selection =
     rowIds !== undefined
       ? { rowIds }
-      : offsetsOf(
-          requireInteger(members, "offset", 0, 2 ** 50),
-          requireInteger(members, "count", 1, MAX_ROWS),
-        );
+      : offsetsOf(members.integer("offset", 0, 2 ** 50), members.integer("count", 1, MAX_ROWS));
   const result = await context.namespace.takeTableRows({
     ...context.base,
-    ...tableMembers(members),
+    ...members.table,
     ...selection,
     columns,
     withRowId: true,
@@ -118,7 +108,7 @@ async function previewBlobs(
   previews: CellPreview[][],
 ): Promise<void> {
   if (rowIds.length === 0) return;
-  const request = { ...context.base, ...tableMembers(members), column: columnPath(column.name), rowIds };
+  const request = { ...context.base, ...members.table, column: columnPath(column.name), rowIds };
   const blobs = await context.namespace.takeBlobs(request);
   for (const [row, blob] of blobs.entries()) {
     previews[row][column.index] = blob === null ? null : await previewOfBlob(blob);
@@ -133,12 +123,12 @@ async function previewOfBlob(blob: LazyBlob): Promise<CellPreview> {
 
 /** Returns the row ids that a filter selects, in an order. */
 export async function matches(context: CallContext, request: unknown): Promise<MatchesAnswer> {
-  const members = requireMembers(request, [...TABLE_MEMBERS, "filter", "orderBy", "offset", "limit"]);
-  const offset = requireInteger(members, "offset", 0, 2 ** 40);
-  const limit = requireInteger(members, "limit", 1, MAX_MATCHES);
+  const members = CallMembers.ofTable(request, ["filter", "orderBy", "offset", "limit"]);
+  const offset = members.integer("offset", 0, 2 ** 40);
+  const limit = members.integer("limit", 1, MAX_MATCHES);
   const result = await context.namespace.queryTable({
     ...context.base,
-    ...tableMembers(members),
+    ...members.table,
     ...filterMember(members),
     ...orderOf(members),
     columns: [ROW_ID],
@@ -159,31 +149,31 @@ export async function countMatches(
   context: CallContext,
   request: unknown,
 ): Promise<{ readonly count: number }> {
-  const members = requireMembers(request, [...TABLE_MEMBERS, "filter"]);
-  const asked = { ...context.base, ...tableMembers(members), ...filterMember(members) };
+  const members = CallMembers.ofTable(request, ["filter"]);
+  const asked = { ...context.base, ...members.table, ...filterMember(members) };
   return { count: await context.namespace.countTableRows(asked) };
 }
 
 /** Returns the member of a request to the engine. An empty filter selects all rows. */
 export function filterMember(members: CallMembers): { readonly filter?: string } {
-  const { filter } = members;
-  if (filter === undefined || filter === null || filter === "") return {};
-  return { filter: requireText(members, "filter") };
+  const filter = members.optionalText("filter") ?? "";
+  return filter === "" ? {} : { filter };
 }
 
 function orderOf(members: CallMembers): { readonly orderBy?: { columnName: string; ascending: boolean } } {
-  const order = members.orderBy;
-  if (order === undefined || order === null) return {};
-  const { column, ascending } = requireMembers(order, ["column", "ascending"]);
-  if (typeof column !== "string" || typeof ascending !== "boolean") {
-    throw new InvalidInputError("orderBy: must have the text column and the boolean ascending");
+  const value = members.value("orderBy");
+  if (value === undefined) return {};
+  const order = new CallMembers(value, ["column", "ascending"]);
+  const ascending = order.value("ascending");
+  if (typeof ascending !== "boolean") {
+    throw new InvalidInputError(`ascending: must be a boolean, not ${shortly(ascending)}`);
   }
-  return { orderBy: { columnName: columnPath(column), ascending } };
+  return { orderBy: { columnName: columnPath(order.text("column")), ascending } };
 }
 
 /** Returns a whole value as text. */
 export async function cell(context: CallContext, request: unknown): Promise<CellAnswer> {
-  const members = requireMembers(request, [...TABLE_MEMBERS, "rowId", "column"]);
+  const members = CallMembers.ofTable(request, ["rowId", "column"]);
   const value = await readValue(context, members);
   if (typeof value === "string") return cutText(value);
   if (isUint8Array(value)) {
@@ -205,7 +195,7 @@ export async function image(
   context: CallContext,
   request: unknown,
 ): Promise<{ readonly media: string; readonly bytes: Uint8Array } | null> {
-  const members = requireMembers(request, [...TABLE_MEMBERS, "rowId", "column"]);
+  const members = CallMembers.ofTable(request, ["rowId", "column"]);
   const value = await readValue(context, members);
   if (!isUint8Array(value) || value.length > MAX_IMAGE_BYTES) return null;
   const media = imageType(value);
@@ -214,11 +204,11 @@ export async function image(
 
 /** Reads one value. The bytes of a blob are read up to the bound of images. */
 async function readValue(context: CallContext, members: CallMembers): Promise<unknown> {
-  const rowIds = [requireText(members, "rowId")];
-  const column = requireText(members, "column");
+  const rowIds = [members.text("rowId")];
+  const column = members.text("column");
   const selection = { columnAliases: { value: columnPath(column) } };
-  const asked = { ...context.base, ...tableMembers(members), rowIds };
-  const { schema } = await context.namespace.describeTable({ ...context.base, ...tableMembers(members) });
+  const asked = { ...context.base, ...members.table, rowIds };
+  const { schema } = await context.namespace.describeTable({ ...context.base, ...members.table });
   if (isBlobColumn(schema?.fields ?? [], column)) {
     const [blob] = await context.namespace.takeBlobs({ ...asked, column: columnPath(column) });
     return blob === null || blob === undefined

@@ -14,21 +14,12 @@ import type {
   SearchAnswer,
   VectorsAnswer,
 } from "./answers.js";
-import {
-  type CallMembers,
-  optionalTexts,
-  requireInteger,
-  requireMembers,
-  requireText,
-  TABLE_MEMBERS,
-  tableMembers,
-} from "./callMembers.js";
+import { CallMembers } from "./callMembers.js";
 import { previewOf } from "./cellPreviews.js";
 import type { CallContext } from "./context.js";
 import { columnPath, filterMember, previewRows } from "./rowCalls.js";
 
 const SEARCH_MEMBERS = [
-  ...TABLE_MEMBERS,
   ...["columns", "filter", "text", "textColumns", "vector", "likeRow", "vectorColumn", "limit"],
   ...["nprobes", "refineFactor", "ef", "distanceType", "exact"],
 ];
@@ -44,7 +35,7 @@ const ADDED = new Set(["_highlights"]);
 
 /** Returns the rows that a search finds. */
 export async function search(context: CallContext, request: unknown): Promise<SearchAnswer> {
-  const members = requireMembers(request, SEARCH_MEMBERS);
+  const members = CallMembers.ofTable(request, SEARCH_MEMBERS);
   const query = await queryOf(context, members);
   const started = performance.now();
   const result = await context.namespace.queryTable({ ...query, withRowId: true });
@@ -71,9 +62,9 @@ function highlightsOf(value: unknown): CellHighlight[] {
 
 /** Returns the plan of a search. With `measure`, it runs the search. */
 export async function plan(context: CallContext, request: unknown): Promise<PlanAnswer> {
-  const { measure, ...rest } = requireMembers(request, [...SEARCH_MEMBERS, "measure"]);
-  const isMeasured = measure !== false;
-  const { signal, principal, id, branch, ...query } = await queryOf(context, rest);
+  const members = CallMembers.ofTable(request, [...SEARCH_MEMBERS, "measure"]);
+  const isMeasured = members.value("measure") !== false;
+  const { signal, principal, id, branch, ...query } = await queryOf(context, members);
   const base = { signal, principal, id, branch, format: "Json" as const };
   const text = isMeasured
     ? await context.namespace.analyzeTableQueryPlan({ ...base, ...query })
@@ -81,46 +72,48 @@ export async function plan(context: CallContext, request: unknown): Promise<Plan
   return { plan: JSON.parse(text) as QueryPlanNode, isMeasured };
 }
 
-async function queryOf(context: CallContext, members: CallMembers): Promise<QueryTableRequest> {
-  const columns = optionalTexts(members, "columns", 1024)?.map(columnPath);
-  const table = { ...context.base, ...tableMembers(members) };
+/** @param rowVector vector to search by, in place of that of the request */
+async function queryOf(
+  context: CallContext,
+  members: CallMembers,
+  rowVector?: ArrayLike<number>,
+): Promise<QueryTableRequest> {
+  const columns = members.optionalTexts("columns", 1024)?.map(columnPath);
+  const table = { ...context.base, ...members.table };
   const base: QueryTableRequest = {
     ...table,
     ...filterMember(members),
     columns,
-    limit: requireInteger(members, "limit", 1, MAX_FOUND),
+    limit: members.integer("limit", 1, MAX_FOUND),
   };
   const text = fullTextOf(members);
-  const vector = await vectorOf(context, members);
+  const distanceType = members.optionalText("distanceType");
+  const vector = rowVector ?? (await vectorOf(context, members));
   if (text === null && vector === null) return base;
   return {
     ...base,
     ...(text !== null && { fullTextQuery: text, highlight: true }),
     ...(vector !== null && {
       vector,
-      vectorColumn: columnPath(requireText(members, "vectorColumn")),
+      vectorColumn: columnPath(members.text("vectorColumn")),
       ...numbersOf(members, ["nprobes", "refineFactor", "ef"]),
-      ...(typeof members.distanceType === "string" && { distanceType: members.distanceType }),
-      ...(members.exact === true && { bypassVectorIndex: true }),
+      ...(distanceType !== undefined && { distanceType }),
+      ...(members.value("exact") === true && { bypassVectorIndex: true }),
     }),
   };
 }
 
 function fullTextOf(members: CallMembers): FullTextQuery | null {
-  if (members.text === undefined || members.text === null || members.text === "") return null;
-  const columns = optionalTexts(members, "textColumns", 64);
-  return {
-    stringQuery: {
-      query: requireText(members, "text"),
-      ...(columns && { columns: columns.map(columnPath) }),
-    },
-  };
+  const query = members.optionalText("text") ?? "";
+  if (query === "") return null;
+  const columns = members.optionalTexts("textColumns", 64);
+  return { stringQuery: { query, ...(columns && { columns: columns.map(columnPath) }) } };
 }
 
 /** Returns the vector of a search: numbers, or those of a row. */
 async function vectorOf(context: CallContext, members: CallMembers): Promise<ArrayLike<number> | null> {
-  const { vector, likeRow } = members;
-  if (vector !== undefined && vector !== null) {
+  const vector = members.value("vector");
+  if (vector !== undefined) {
     const isVector =
       Array.isArray(vector) &&
       vector.length <= MAX_DIMENSION &&
@@ -128,8 +121,8 @@ async function vectorOf(context: CallContext, members: CallMembers): Promise<Arr
     if (!isVector) throw new InvalidInputError("vector: must be a list of numbers");
     return vector;
   }
-  if (likeRow === undefined || likeRow === null) return null;
-  const rowId = requireText(members, "likeRow");
+  const rowId = members.optionalText("likeRow");
+  if (rowId === undefined) return null;
   const [rowVector] = await vectorsOf(context, members, [rowId]);
   return rowVector;
 }
@@ -140,10 +133,10 @@ async function vectorsOf(
   members: CallMembers,
   rowIds: readonly string[],
 ): Promise<ArrayLike<number>[]> {
-  const name = requireText(members, "vectorColumn");
+  const name = members.text("vectorColumn");
   const result = await context.namespace.takeTableRows({
     ...context.base,
-    ...tableMembers(members),
+    ...members.table,
     rowIds,
     columns: { columnAliases: { value: columnPath(name) } },
     withRowId: true,
@@ -164,18 +157,17 @@ const isVector = (value: unknown): value is ArrayLike<number> =>
   (Array.isArray(value) && typeof value[0] === "number");
 
 function numbersOf(members: CallMembers, names: readonly string[]): Readonly<Record<string, number>> {
-  const present = names.filter((name) => members[name] !== undefined && members[name] !== null);
-  return Object.fromEntries(present.map((name) => [name, requireInteger(members, name, 1, 100_000)]));
+  const present = names.filter((name) => members.value(name) !== undefined);
+  return Object.fromEntries(present.map((name) => [name, members.integer(name, 1, 100_000)]));
 }
 
 /** Returns vectors of rows at even distances, for a map of the column. */
 export async function vectors(context: CallContext, request: unknown): Promise<VectorsAnswer> {
-  const members = requireMembers(request, [...TABLE_MEMBERS, "vectorColumn", "colour", "limit", "filter"]);
-  const limit = requireInteger(members, "limit", 1, MAX_SAMPLE_ROWS);
-  const column = requireText(members, "vectorColumn");
-  const colour =
-    members.colour === undefined || members.colour === null ? null : requireText(members, "colour");
-  const table = { ...context.base, ...tableMembers(members) };
+  const members = CallMembers.ofTable(request, ["vectorColumn", "colour", "limit", "filter"]);
+  const limit = members.integer("limit", 1, MAX_SAMPLE_ROWS);
+  const column = members.text("vectorColumn");
+  const colour = members.optionalText("colour") ?? null;
+  const table = { ...context.base, ...members.table };
   const total = await context.namespace.countTableRows(table);
   const step = Math.max(1, Math.floor(total / limit));
   const offsets = Array.from({ length: Math.min(limit, total) }, (_, index) => index * step);
@@ -219,18 +211,16 @@ async function base64Of(values: Float32Array): Promise<string> {
 
 /** Returns the nearest rows of some rows, and how long each search took. */
 export async function neighbours(context: CallContext, request: unknown): Promise<NeighboursAnswer> {
-  const names = [...TABLE_MEMBERS, "vectorColumn", "rowIds", "limit", "nprobes", "refineFactor", "ef"];
-  const members = requireMembers(request, [...names, "distanceType", "exact"]);
-  const rowIds = optionalTexts(members, "rowIds", MAX_QUERIES) ?? [];
+  const members = CallMembers.ofTable(request, [
+    ...["vectorColumn", "rowIds", "limit", "nprobes", "refineFactor", "ef"],
+    ...["distanceType", "exact"],
+  ]);
+  const rowIds = members.optionalTexts("rowIds", MAX_QUERIES) ?? [];
   const queries = await vectorsOf(context, members, rowIds);
   const foundIds: string[][] = [];
   const milliseconds: number[] = [];
   for (const [index, vector] of queries.entries()) {
-    const asked = await queryOf(context, {
-      ...members,
-      rowIds: undefined,
-      vector: Array.from(vector, Number),
-    });
+    const asked = await queryOf(context, members, vector);
     const started = performance.now();
     const result = await context.namespace.queryTable({ ...asked, columns: ["_rowid"] });
     const ids: string[] = [];

@@ -2,14 +2,7 @@
 
 import { InvalidInputError, PermissionDeniedError } from "../../errors.js";
 import type { DifferencesAnswer, HistoryAnswer, JobsAnswer, RefsAnswer } from "./answers.js";
-import {
-  optionalTexts,
-  requireInteger,
-  requireMembers,
-  requireText,
-  TABLE_MEMBERS,
-  tableMembers,
-} from "./callMembers.js";
+import { CallMembers } from "./callMembers.js";
 import { previewOf } from "./cellPreviews.js";
 import type { CallContext } from "./context.js";
 import { columnPath } from "./rowCalls.js";
@@ -20,14 +13,14 @@ const MAX_VERSION = Number.MAX_SAFE_INTEGER;
 
 /** Returns the versions of a branch, newest first. */
 export async function history(context: CallContext, request: unknown): Promise<HistoryAnswer> {
-  const members = requireMembers(request, ["id", "branch", "pageToken"]);
-  const token = members.pageToken;
+  const members = new CallMembers(request, ["id", "branch", "pageToken"]);
+  const pageToken = members.optionalText("pageToken");
   const answer = await context.namespace.listTableVersions({
     ...context.base,
-    ...tableMembers(members),
+    ...members.table,
     descending: true,
     limit: VERSIONS_PER_PAGE,
-    ...(token !== undefined && token !== null && { pageToken: requireText(members, "pageToken") }),
+    ...(pageToken !== undefined && { pageToken }),
   });
   return {
     versions: answer.versions.map((version) => ({ ...version, manifestPath: "" })),
@@ -37,7 +30,7 @@ export async function history(context: CallContext, request: unknown): Promise<H
 
 /** Returns branches and tags. */
 export async function refs(context: CallContext, request: unknown): Promise<RefsAnswer> {
-  const { id } = tableMembers(requireMembers(request, ["id"]));
+  const { id } = new CallMembers(request, ["id"]).table;
   const [{ branches }, { tags }] = await Promise.all([
     context.namespace.listTableBranches({ ...context.base, id }),
     context.namespace.listTableTags({ ...context.base, id }),
@@ -47,14 +40,14 @@ export async function refs(context: CallContext, request: unknown): Promise<Refs
 
 /** Returns rows that differ between two versions. */
 export async function differences(context: CallContext, request: unknown): Promise<DifferencesAnswer> {
-  const members = requireMembers(request, ["id", "branch", "from", "to", "on", "limit"]);
-  const limit = requireInteger(members, "limit", 1, MAX_DIFFERENCES);
-  const on = optionalTexts(members, "on", 16)?.map(columnPath);
+  const members = new CallMembers(request, ["id", "branch", "from", "to", "on", "limit"]);
+  const limit = members.integer("limit", 1, MAX_DIFFERENCES);
+  const on = members.optionalTexts("on", 16)?.map(columnPath);
   const result = await context.namespace.diffTableVersions({
     ...context.base,
-    ...tableMembers(members),
-    from: requireInteger(members, "from", 0, MAX_VERSION),
-    to: requireInteger(members, "to", 0, MAX_VERSION),
+    ...members.table,
+    from: members.integer("from", 0, MAX_VERSION),
+    to: members.integer("to", 0, MAX_VERSION),
     ...(on !== undefined && { on }),
   });
   let columns: string[] = [];
@@ -75,8 +68,8 @@ export async function differences(context: CallContext, request: unknown): Promi
 
 /** Returns the jobs of a table, or all. */
 export async function jobs(context: CallContext, request: unknown): Promise<JobsAnswer> {
-  const members = requireMembers(request, ["id"]);
-  const id = members.id === undefined || members.id === null ? {} : { id: tableMembers(members).id };
+  const members = new CallMembers(request, ["id"]);
+  const id = members.value("id") === undefined ? {} : { id: members.table.id };
   const { jobs: list } = await context.namespace.listJobs({ ...context.base, ...id });
   return { jobs: list };
 }
@@ -93,33 +86,33 @@ function requireWrite({ isWritable }: CallContext): void {
 /** Ends a job. */
 export async function endJob(context: CallContext, request: unknown): Promise<object> {
   requireWrite(context);
-  const members = requireMembers(request, ["jobId"]);
-  return context.namespace.cancelJob({ ...context.base, jobId: requireText(members, "jobId") });
+  const members = new CallMembers(request, ["jobId"]);
+  return context.namespace.cancelJob({ ...context.base, jobId: members.text("jobId") });
 }
 
 /** Commits the content of an older version as the new latest version. */
 export async function restore(context: CallContext, request: unknown): Promise<object> {
   requireWrite(context);
-  const members = requireMembers(request, [...TABLE_MEMBERS, "message"]);
-  const { version, ...table } = tableMembers(members);
+  const members = CallMembers.ofTable(request, ["message"]);
+  const { version, ...table } = members.table;
   if (version === undefined) throw new InvalidInputError("version: must name the version to restore");
-  const message = members.message === undefined ? {} : { message: requireText(members, "message") };
-  return context.namespace.restoreTable({ ...context.base, ...table, version, ...message });
+  const message = members.optionalText("message");
+  return context.namespace.restoreTable({ ...context.base, ...table, version, message });
 }
 
 /** Gives a version a tag. */
 export async function setTag(context: CallContext, request: unknown): Promise<object> {
   requireWrite(context);
-  const members = requireMembers(request, [...TABLE_MEMBERS, "tag"]);
-  const version = requireInteger(members, "version", 0, MAX_VERSION);
-  const tag = requireText(members, "tag");
-  return context.namespace.createTableTag({ ...context.base, ...tableMembers(members), version, tag });
+  const members = CallMembers.ofTable(request, ["tag"]);
+  const version = members.integer("version", 0, MAX_VERSION);
+  const tag = members.text("tag");
+  return context.namespace.createTableTag({ ...context.base, ...members.table, version, tag });
 }
 
 /** Removes a tag. */
 export async function removeTag(context: CallContext, request: unknown): Promise<object> {
   requireWrite(context);
-  const members = requireMembers(request, ["id", "tag"]);
-  const tag = requireText(members, "tag");
-  return context.namespace.deleteTableTag({ ...context.base, id: tableMembers(members).id, tag });
+  const members = new CallMembers(request, ["id", "tag"]);
+  const tag = members.text("tag");
+  return context.namespace.deleteTableTag({ ...context.base, id: members.table.id, tag });
 }

@@ -1,11 +1,13 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { TableAnswer } from "../calls/answers.ts";
 import { type CallError, call, type TableChoice } from "./calls.ts";
 import { formatBytes, formatCount } from "./format.ts";
 import icon from "./icon.svg";
 import { Empty, Failure, Result } from "./parts.tsx";
-import { type Route, useCall, useKept, useRoute, VIEWS, type View } from "./state.ts";
+import { type Route, useCall, useRoute, VIEWS, type View } from "./state.ts";
 import { TableTree } from "./TableTree.tsx";
+import { type Theme, useTheme } from "./theme.ts";
 import { IndexesView } from "./views/IndexesView.tsx";
 import { JobsView } from "./views/JobsView.tsx";
 import { MapView } from "./views/MapView.tsx";
@@ -47,15 +49,12 @@ const PARTS: Readonly<Record<View, (props: ViewProps) => preact.JSX.Element>> = 
   jobs: JobsView,
 };
 
-export function App() {
+/** The page of a namespace. Its parent may put something below the list of tables. */
+export function App({ children }: { readonly children?: ComponentChildren }) {
   const [route, go] = useRoute();
-  const [theme, setTheme] = useKept<"auto" | "light" | "dark">("theme", "auto");
   const [isTreeOpen, setTreeOpen] = useState(false);
   const about = useCall((signal) => call("about", {}, signal), []);
   const title = about.value?.title ?? "Tiltyard";
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme;
-  }, [theme]);
   useEffect(() => {
     document.title = route.id === null ? title : `${route.id.join(" / ")} · ${title}`;
   }, [title, route.id]);
@@ -82,9 +81,10 @@ export function App() {
           <strong dir="auto" title={title}>
             {title}
           </strong>
-          <ThemeButton theme={theme} setTheme={setTheme} />
+          <ThemeButton />
         </div>
         {refused === null && <TableTree chosen={route.id} choose={choose} />}
+        {children}
       </nav>
       {isTreeOpen && (
         <button
@@ -122,16 +122,11 @@ export function App() {
   );
 }
 
-const NEXT_THEME = { auto: "dark", dark: "light", light: "auto" } as const;
-const THEME_MARK = { auto: "◐", dark: "☾", light: "☀" } as const;
+const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "dark", dark: "light", light: "auto" };
+const THEME_MARK: Readonly<Record<Theme, string>> = { auto: "◐", dark: "☾", light: "☀" };
 
-function ThemeButton({
-  theme,
-  setTheme,
-}: {
-  readonly theme: keyof typeof NEXT_THEME;
-  setTheme(theme: keyof typeof NEXT_THEME): void;
-}) {
+export function ThemeButton() {
+  const [theme, setTheme] = useTheme();
   const label = `Colours: ${theme === "auto" ? "those of the system" : theme}`;
   return (
     <button

@@ -1,6 +1,5 @@
-/** The calls of the page to the server that served it. Paths are relative, so any base path works. */
+/** The calls of the page, which a transport brings to the engine: to a server, or in the page itself. */
 
-import type { FailureAnswer } from "../calls/answers.ts";
 import type { CallAnswers } from "../calls.ts";
 
 /** Error of a call, with the type that the engine gave it. */
@@ -8,48 +7,53 @@ export class CallError extends Error {
   constructor(
     readonly type: string,
     message: string,
-    readonly status: number,
   ) {
     super(message);
   }
 }
 
-/** Calls the server and returns its answer. */
-export async function call<Name extends keyof CallAnswers>(
+/** Name of a call. */
+export type CallName = keyof CallAnswers;
+
+/** Names an image in a cell. */
+export interface ImageCell extends TableChoice {
+  readonly rowId: string;
+  readonly column: string;
+}
+
+/** Brings the calls of the page to the engine. */
+export interface Transport {
+  /** @throws CallError */
+  call<Name extends CallName>(
+    name: Name,
+    request: object,
+    signal: AbortSignal | undefined,
+  ): Promise<CallAnswers[Name]>;
+  /** Returns the address of an image, or its bytes. */
+  image(cell: ImageCell, signal: AbortSignal): string | Promise<Blob>;
+  /** Starts the worker that projects vectors. */
+  startProjection(): Worker;
+}
+
+let transport: Transport | null = null;
+
+/** Chooses the transport of all further calls. */
+export function connect(next: Transport): void {
+  transport = next;
+}
+
+/** Returns the transport. */
+export function connected(): Transport {
+  if (transport === null) throw new Error("the page has no transport yet");
+  return transport;
+}
+
+/** Makes a call and returns its answer. */
+export const call = <Name extends CallName>(
   name: Name,
   request: object,
   signal?: AbortSignal,
-): Promise<CallAnswers[Name]> {
-  let response: Response;
-  try {
-    response = await fetch(`./api/${name}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(request),
-      credentials: "same-origin",
-      ...(signal && { signal }),
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new CallError(
-      "ServiceUnavailable",
-      "The inspector does not answer. Is its process still running?",
-      0,
-    );
-  }
-  const answer: unknown = await response.json().catch(() => null);
-  if (response.ok && answer !== null) return answer as CallAnswers[Name];
-  const { type, message, status } = (answer as FailureAnswer | null)?.error ?? {
-    type: "Internal",
-    message: `The server answered with status ${response.status}.`,
-    status: response.status,
-  };
-  throw new CallError(type, message, status);
-}
-
-/** Address of an image in a cell. */
-export const imageUrl = (cell: object): string =>
-  `./api/image?of=${encodeURIComponent(JSON.stringify(cell))}`;
+): Promise<CallAnswers[Name]> => connected().call(name, request, signal);
 
 /** A table, at the branch and version that the page shows. */
 export interface TableChoice {

@@ -1,6 +1,7 @@
 import type { CellPreview } from "../../calls/answers.ts";
-import { imageUrl, type TableChoice } from "../calls.ts";
+import type { ImageCell } from "../calls.ts";
 import { formatBytes, formatCount, visibleText } from "../format.ts";
+import { CellImage } from "./CellImage.tsx";
 
 /** A small chart of the values of a vector. */
 export function Sparkline({
@@ -56,7 +57,7 @@ export function textOfCell(cell: CellPreview): string {
 interface CellProps {
   readonly cell: CellPreview;
   /** Names the value, for images. */
-  readonly of?: TableChoice & { readonly rowId: string; readonly column: string };
+  readonly of?: ImageCell;
   /** Ranges of the text to mark. */
   readonly marks?: readonly { readonly start: number; readonly end: number }[];
 }
@@ -86,15 +87,7 @@ export function Cell({ cell, of, marks }: CellProps) {
       );
     case "bytes":
       if (cell.media !== null && of !== undefined) {
-        return (
-          <img
-            class="thumbnail"
-            loading="lazy"
-            decoding="async"
-            alt={`${cell.media}, ${formatBytes(cell.size)}`}
-            src={imageUrl(of)}
-          />
-        );
+        return <CellImage class="thumbnail" alt={`${cell.media}, ${formatBytes(cell.size)}`} of={of} />;
       }
       return (
         <span class="bytes">

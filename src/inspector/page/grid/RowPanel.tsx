@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import type { JsonField } from "../../../namespace/tables.ts";
 import type { CellPreview } from "../../calls/answers.ts";
-import { call, imageUrl, type TableChoice } from "../calls.ts";
+import { call, type ImageCell, type TableChoice } from "../calls.ts";
 import { formatType, isVectorField, visibleText } from "../format.ts";
 import { Busy, Drawer, Failure, Result } from "../parts.tsx";
 import { useCall } from "../state.ts";
 import { Cell } from "./Cell.tsx";
+import { CellImage } from "./CellImage.tsx";
 
 interface RowPanelProps {
   readonly choice: TableChoice;
@@ -56,7 +57,7 @@ export function RowPanel({ choice, fields, rowId, title, focus, close, findLike 
 interface ValueProps {
   readonly field: JsonField;
   readonly cell: CellPreview;
-  readonly of: TableChoice & { readonly rowId: string; readonly column: string };
+  readonly of: ImageCell;
   readonly isOpen: boolean;
 }
 
@@ -69,7 +70,7 @@ function Value({ field, cell, of, isOpen }: ValueProps) {
       </dt>
       <dd>
         {typeof cell === "object" && cell?.kind === "bytes" && cell.media !== null ? (
-          <img class="picture" alt={cell.media} src={imageUrl(of)} />
+          <CellImage class="picture" alt={cell.media} of={of} />
         ) : isWhole ? (
           <Whole of={of} />
         ) : (

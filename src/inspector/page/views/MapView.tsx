@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CellPreview, VectorsAnswer } from "../../calls/answers.ts";
 import type { ViewProps } from "../App.tsx";
-import { call } from "../calls.ts";
+import { call, connected } from "../calls.ts";
 import { formatCount, isVectorField, visibleText } from "../format.ts";
 import { textOfCell } from "../grid/Cell.tsx";
 import { RowPanel } from "../grid/RowPanel.tsx";
@@ -127,7 +127,7 @@ function useProjections(sample: VectorsAnswer | null, wantsUmap: boolean) {
     setError(null);
     started.current = false;
     if (sample === null) return undefined;
-    const current = new Worker(new URL("../projection.worker.ts", import.meta.url), { type: "module" });
+    const current = connected().startProjection();
     worker.current = current;
     current.onmessage = ({ data }: MessageEvent<Projection>) => {
       if (data.points !== null) setProjections((before) => ({ ...before, [data.kind]: data.points }));

@@ -22,6 +22,9 @@ interface Search {
   readonly exact?: boolean;
 }
 
+/** Rows of a search at most. */
+const MAX_ROWS = 500;
+
 /** Numbers as people paste them: with brackets, commas, spaces or line breaks. */
 function parseVector(text: string): number[] | null {
   const words = text
@@ -33,27 +36,57 @@ function parseVector(text: string): number[] | null {
   return numbers.length > 0 && numbers.every((value) => !Number.isNaN(value)) ? numbers : null;
 }
 
+/** Texts of the fields of the form, as the user typed them. */
+interface FormTexts {
+  readonly text: string;
+  readonly like: string;
+  readonly vector: string;
+  readonly vectorColumn: string;
+  readonly filter: string;
+  readonly limit: string;
+  readonly nprobes: string;
+  readonly refine: string;
+}
+
+/** Returns the search that a form describes, or a sentence that says why there is none. */
+function searchOf(texts: FormTexts, isExact: boolean): Search | string {
+  const { vectorColumn, filter } = texts;
+  const [text, like, pasted] = [texts.text.trim(), texts.like.trim(), texts.vector.trim()];
+  const vector = pasted === "" ? null : parseVector(pasted);
+  if (pasted !== "" && vector === null) {
+    return "The vector must be numbers with spaces or commas between them.";
+  }
+  if (text === "" && like === "" && vector === null) return "Enter words, a row id or a vector.";
+  const words = {
+    filter,
+    limit: Math.max(1, Math.min(MAX_ROWS, Number(texts.limit) || 20)),
+    ...(text !== "" && { text }),
+  };
+  if (like === "" && vector === null) return words;
+  return {
+    ...words,
+    vectorColumn,
+    exact: isExact,
+    ...(vector !== null ? { vector } : { likeRow: like }),
+    ...(Number(texts.nprobes) > 0 && { nprobes: Number(texts.nprobes) }),
+    ...(Number(texts.refine) > 0 && { refineFactor: Number(texts.refine) }),
+  };
+}
+
 /** Searches by text, by vector, or by both, with the plan of the query. */
 export function SearchView({ choice, table, route, go }: ViewProps) {
-  const fields = table.description.schema?.fields ?? [];
-  const vectors = fields.filter(isVectorField);
-  const texts = table.indexes
+  const vectorColumns = (table.description.schema?.fields ?? [])
+    .filter(isVectorField)
+    .map(({ name }) => name);
+  const textColumns = table.indexes
     .filter(({ indexType }) => indexType === "FTS")
     .flatMap(({ columns }) => columns);
-  const [text, setText] = useState("");
-  const [vectorText, setVectorText] = useState("");
-  const [like, setLike] = useState(route.like ?? "");
-  const [vectorColumn, setVectorColumn] = useState(vectors[0]?.name ?? "");
-  const [filter, setFilter] = useState("");
-  const [limit, setLimit] = useState("20");
-  const [nprobes, setNprobes] = useState("");
-  const [refine, setRefine] = useState("");
-  const [isExact, setExact] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
-  const start =
-    route.like === undefined ? null : { likeRow: route.like, vectorColumn, filter: "", limit: 20 };
-  const [search, setSearch] = useState<Search | null>(start);
-  if (vectors.length === 0 && texts.length === 0) {
+  const [search, setSearch] = useState<Search | null>(
+    route.like === undefined
+      ? null
+      : { likeRow: route.like, vectorColumn: vectorColumns[0] ?? "", filter: "", limit: 20 },
+  );
+  if (vectorColumns.length === 0 && textColumns.length === 0) {
     return (
       <Empty title="Nothing to search yet">
         <p>
@@ -63,113 +96,79 @@ export function SearchView({ choice, table, route, go }: ViewProps) {
       </Empty>
     );
   }
-  const run = (event: Event) => {
-    event.preventDefault();
-    const numbers = vectorText.trim() === "" ? null : parseVector(vectorText);
-    if (vectorText.trim() !== "" && numbers === null) {
-      return setProblem("The vector must be numbers with spaces or commas between them.");
-    }
-    if (text.trim() === "" && numbers === null && like.trim() === "") {
-      return setProblem("Enter words, a row id or a vector.");
-    }
-    setProblem(null);
-    const byVector = numbers !== null || like.trim() !== "";
-    setSearch({
-      filter,
-      limit: Math.max(1, Math.min(500, Number(limit) || 20)),
-      ...(text.trim() !== "" && { text: text.trim() }),
-      ...(byVector && { vectorColumn, exact: isExact }),
-      ...(numbers !== null ? { vector: numbers } : like.trim() !== "" ? { likeRow: like.trim() } : {}),
-      ...(byVector && Number(nprobes) > 0 && { nprobes: Number(nprobes) }),
-      ...(byVector && Number(refine) > 0 && { refineFactor: Number(refine) }),
-    });
-    return undefined;
-  };
   return (
     <div class="scroll padded">
-      <form class="search-form" onSubmit={run}>
-        {texts.length > 0 && (
-          <label class="wide">
-            Words in {texts.join(", ")}
-            <input
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-              placeholder="Words to find"
-            />
+      <SearchForm {...{ vectorColumns, textColumns }} like={route.like ?? ""} run={setSearch} />
+      {search !== null && (
+        <SearchResult
+          {...{ choice, table, search }}
+          findLike={(row) => go({ ...route, view: "search", like: row })}
+          key={JSON.stringify(search)}
+        />
+      )}
+    </div>
+  );
+}
+
+interface SearchFormProps {
+  readonly vectorColumns: readonly string[];
+  readonly textColumns: readonly string[];
+  /** Row id to begin with. */
+  readonly like: string;
+  run(search: Search): void;
+}
+
+function SearchForm({ vectorColumns, textColumns, like, run }: SearchFormProps) {
+  const [texts, setTexts] = useState<FormTexts>({
+    ...{ text: "", vector: "", filter: "", limit: "20", nprobes: "", refine: "" },
+    ...{ like, vectorColumn: vectorColumns[0] ?? "" },
+  });
+  const [isExact, setExact] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const hasVectors = vectorColumns.length > 0;
+  /** Binds a field to its text. */
+  const bind = (name: keyof FormTexts) => ({
+    value: texts[name],
+    set: (value: string) => setTexts((before) => ({ ...before, [name]: value })),
+  });
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const search = searchOf(texts, isExact);
+    setProblem(typeof search === "string" ? search : null);
+    if (typeof search !== "string") run(search);
+  };
+  return (
+    <>
+      <form class="search-form" onSubmit={submit}>
+        {textColumns.length > 0 && (
+          <Field
+            {...bind("text")}
+            label={`Words in ${textColumns.map(visibleText).join(", ")}`}
+            width="wide"
+            placeholder="Words to find"
+          />
+        )}
+        {hasVectors && <Field {...bind("like")} label="Like row" placeholder="Row id" />}
+        {hasVectors && <Field {...bind("vector")} label="Vector" width="wide" placeholder="0.12, -0.4, …" />}
+        {vectorColumns.length > 1 && (
+          <label>
+            Column
+            <select
+              value={texts.vectorColumn}
+              onChange={(event) => bind("vectorColumn").set(event.currentTarget.value)}
+            >
+              {vectorColumns.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
           </label>
         )}
-        {vectors.length > 0 && (
+        <Field {...bind("filter")} label="Filter" width="wide" placeholder="All rows" />
+        <Field {...bind("limit")} label="Rows" width="narrow" max={MAX_ROWS} />
+        {hasVectors && (
           <>
-            <label>
-              Like row
-              <input
-                value={like}
-                inputMode="numeric"
-                onInput={(event) => setLike(event.currentTarget.value)}
-                placeholder="Row id"
-              />
-            </label>
-            <label class="wide">
-              Vector
-              <input
-                value={vectorText}
-                onInput={(event) => setVectorText(event.currentTarget.value)}
-                placeholder="0.12, -0.4, …"
-              />
-            </label>
-            {vectors.length > 1 && (
-              <label>
-                Column
-                <select value={vectorColumn} onChange={(event) => setVectorColumn(event.currentTarget.value)}>
-                  {vectors.map(({ name }) => (
-                    <option key={name}>{name}</option>
-                  ))}
-                </select>
-              </label>
-            )}
-          </>
-        )}
-        <label class="wide">
-          Filter
-          <input
-            value={filter}
-            onInput={(event) => setFilter(event.currentTarget.value)}
-            placeholder="All rows"
-            spellcheck={false}
-          />
-        </label>
-        <label class="narrow">
-          Rows
-          <input
-            type="number"
-            min="1"
-            max="500"
-            value={limit}
-            onInput={(event) => setLimit(event.currentTarget.value)}
-          />
-        </label>
-        {vectors.length > 0 && (
-          <>
-            <label class="narrow">
-              Probes
-              <input
-                type="number"
-                min="1"
-                placeholder="20"
-                value={nprobes}
-                onInput={(event) => setNprobes(event.currentTarget.value)}
-              />
-            </label>
-            <label class="narrow">
-              Refine
-              <input
-                type="number"
-                min="1"
-                placeholder="off"
-                value={refine}
-                onInput={(event) => setRefine(event.currentTarget.value)}
-              />
-            </label>
+            <Field {...bind("nprobes")} label="Probes" width="narrow" placeholder="20" />
+            <Field {...bind("refine")} label="Refine" width="narrow" placeholder="off" />
             <label class="check">
               <input
                 type="checkbox"
@@ -189,23 +188,39 @@ export function SearchView({ choice, table, route, go }: ViewProps) {
           {problem}
         </div>
       )}
-      {search !== null && (
-        <Found
-          {...{ choice, table, search }}
-          findLike={(row) => go({ ...route, view: "search", like: row })}
-          key={JSON.stringify(search)}
-        />
-      )}
-    </div>
+    </>
   );
 }
 
-interface FoundProps extends Pick<ViewProps, "choice" | "table"> {
+interface FieldProps {
+  readonly label: string;
+  /** `narrow` fields take a positive number. */
+  readonly width?: "wide" | "narrow";
+  readonly placeholder?: string;
+  readonly max?: number;
+  readonly value: string;
+  set(value: string): void;
+}
+
+/** A field of the form, below its label. */
+const Field = ({ label, width, placeholder, max, value, set }: FieldProps) => (
+  <label class={width}>
+    {label}
+    <input
+      {...(width === "narrow" ? { type: "number", min: 1, max } : { spellcheck: false })}
+      value={value}
+      placeholder={placeholder}
+      onInput={(event) => set(event.currentTarget.value)}
+    />
+  </label>
+);
+
+interface SearchResultProps extends Pick<ViewProps, "choice" | "table"> {
   readonly search: Search;
   findLike(rowId: string): void;
 }
 
-function Found({ choice, table, search, findLike }: FoundProps) {
+function SearchResult({ choice, table, search, findLike }: SearchResultProps) {
   const fields = table.description.schema?.fields ?? [];
   const columns = fields.slice(0, 24).map(({ name }) => name);
   const [isPlanOpen, setPlanOpen] = useState(false);
