@@ -5,7 +5,7 @@
 
 import type { CallContext } from "./calls/context.js";
 import { profile } from "./calls/profileCall.js";
-import { cell, countMatches, matches, rows } from "./calls/rowCalls.js";
+import { cell, countMatches, matches, matchesPlan, rows } from "./calls/rowCalls.js";
 import { neighbours, plan, search, vectors } from "./calls/searchCalls.js";
 import { about, file, gain, storage, table, tables } from "./calls/tableCalls.js";
 import {
@@ -23,7 +23,7 @@ type Call = (context: CallContext, request: unknown) => Promise<object>;
 
 export const CALLS = {
   ...{ about, tables, table, storage, file, gain },
-  ...{ rows, matches, count: countMatches, cell, profile },
+  ...{ rows, matches, matchesPlan, count: countMatches, cell, profile },
   ...{ search, plan, vectors, neighbours },
   ...{ history, refs, differences, jobs },
   ...{ cancelJob: endJob, restore, createTag: setTag, deleteTag: removeTag },

@@ -83,7 +83,7 @@ export interface SearchAnswer extends RowsAnswer {
   readonly milliseconds: number;
 }
 
-/** Answer of `plan`. */
+/** Answer of `plan` and `matchesPlan`. */
 export interface PlanAnswer {
   readonly plan: QueryPlanNode;
   readonly isMeasured: boolean;

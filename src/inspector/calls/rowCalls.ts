@@ -4,10 +4,10 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { isUint8Array } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
 import { formatQuotedPath } from "../../ident.js";
-import type { LazyBlob, QueryResult } from "../../namespace/queries.js";
+import type { LazyBlob, QueryPlanNode, QueryResult, QueryTableRequest } from "../../namespace/queries.js";
 import type { JsonField } from "../../namespace/tables.js";
 import { shortly } from "../../optionMembers.js";
-import type { CellAnswer, CellPreview, MatchesAnswer, RowsAnswer } from "./answers.js";
+import type { CellAnswer, CellPreview, MatchesAnswer, PlanAnswer, RowsAnswer } from "./answers.js";
 import { CallMembers } from "./callMembers.js";
 import { imageType, NestedWriter, previewOf, previewOfBytes } from "./cellPreviews.js";
 import type { CallContext } from "./context.js";
@@ -121,20 +121,14 @@ async function previewOfBlob(blob: LazyBlob): Promise<CellPreview> {
   return previewOfBytes(await blob.read(0, 16), blob.size);
 }
 
+const MATCH_MEMBERS = ["filter", "orderBy", "offset", "limit"];
+
 /** Returns the row ids that a filter selects, in an order. */
 export async function matches(context: CallContext, request: unknown): Promise<MatchesAnswer> {
-  const members = CallMembers.ofTable(request, ["filter", "orderBy", "offset", "limit"]);
-  const offset = members.integer("offset", 0, 2 ** 40);
-  const limit = members.integer("limit", 1, MAX_MATCHES);
-  const result = await context.namespace.queryTable({
-    ...context.base,
-    ...members.table,
-    ...filterMember(members),
-    ...orderOf(members),
-    columns: [ROW_ID],
-    offset,
-    limit: limit + 1,
-  });
+  const members = CallMembers.ofTable(request, MATCH_MEMBERS);
+  const query = matchesQuery(context, members);
+  const limit = query.limit - 1;
+  const result = await context.namespace.queryTable(query);
   const rowIds: string[] = [];
   for await (const batch of result) {
     const ids = batch.getChild(ROW_ID);
@@ -142,6 +136,41 @@ export async function matches(context: CallContext, request: unknown): Promise<M
     await yieldToEventLoop();
   }
   return { rowIds: rowIds.slice(0, limit), hasMore: rowIds.length > limit };
+}
+
+/** Returns the query for the row ids. It asks for one row more, which tells if there are more. */
+function matchesQuery(
+  context: CallContext,
+  members: CallMembers,
+): QueryTableRequest & { readonly limit: number } {
+  return {
+    ...context.base,
+    ...members.table,
+    ...filterMember(members),
+    ...orderOf(members),
+    columns: [ROW_ID],
+    offset: members.integer("offset", 0, 2 ** 40),
+    limit: members.integer("limit", 1, MAX_MATCHES) + 1,
+  };
+}
+
+/** Returns the plan by which the engine finds the rows that a filter selects. It runs the query. */
+export async function matchesPlan(context: CallContext, request: unknown): Promise<PlanAnswer> {
+  return planOf(context, matchesQuery(context, CallMembers.ofTable(request, MATCH_MEMBERS)), true);
+}
+
+/** Returns the plan of a query. */
+export async function planOf(
+  context: CallContext,
+  request: QueryTableRequest,
+  isMeasured: boolean,
+): Promise<PlanAnswer> {
+  const { signal, principal, id, branch, ...query } = request;
+  const base = { signal, principal, id, branch, format: "Json" as const };
+  const text = isMeasured
+    ? await context.namespace.analyzeTableQueryPlan({ ...base, ...query })
+    : await context.namespace.explainTableQueryPlan({ ...base, query });
+  return { plan: JSON.parse(text) as QueryPlanNode, isMeasured };
 }
 
 /** Returns the number of rows that a filter selects. */

@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { performance } from "../../async/timers.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { InvalidInputError } from "../../errors.js";
-import type { QueryPlanNode, QueryTableRequest } from "../../namespace/queries.js";
+import type { QueryTableRequest } from "../../namespace/queries.js";
 import type { FullTextQuery } from "../../namespace/textQueries.js";
 import type {
   CellHighlight,
@@ -17,7 +17,7 @@ import type {
 import { CallMembers } from "./callMembers.js";
 import { previewOf } from "./cellPreviews.js";
 import type { CallContext } from "./context.js";
-import { columnPath, filterMember, previewRows } from "./rowCalls.js";
+import { columnPath, filterMember, planOf, previewRows } from "./rowCalls.js";
 
 const SEARCH_MEMBERS = [
   ...["columns", "filter", "text", "textColumns", "vector", "likeRow", "vectorColumn", "limit"],
@@ -64,12 +64,7 @@ function highlightsOf(value: unknown): CellHighlight[] {
 export async function plan(context: CallContext, request: unknown): Promise<PlanAnswer> {
   const members = CallMembers.ofTable(request, [...SEARCH_MEMBERS, "measure"]);
   const isMeasured = members.value("measure") !== false;
-  const { signal, principal, id, branch, ...query } = await queryOf(context, members);
-  const base = { signal, principal, id, branch, format: "Json" as const };
-  const text = isMeasured
-    ? await context.namespace.analyzeTableQueryPlan({ ...base, ...query })
-    : await context.namespace.explainTableQueryPlan({ ...base, query });
-  return { plan: JSON.parse(text) as QueryPlanNode, isMeasured };
+  return planOf(context, await queryOf(context, members), isMeasured);
 }
 
 /** @param rowVector vector to search by, in place of that of the request */

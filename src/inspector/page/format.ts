@@ -20,6 +20,7 @@ export function formatMs(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
+/** Returns a moment in UTC. */
 export function formatTime(millis: number): string {
   const date = new Date(millis);
   if (Number.isNaN(date.getTime())) return "unknown time";
@@ -27,6 +28,23 @@ export function formatTime(millis: number): string {
     .toISOString()
     .replace("T", " ")
     .replace(/\.\d+Z$/, " UTC");
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+const weekday = new Intl.DateTimeFormat("en-GB", { dateStyle: "full" });
+
+/** Returns the time of day where the user is. */
+export const formatClock = (millis: number): string =>
+  Number.isNaN(new Date(millis).getTime()) ? "unknown time" : clock.format(millis);
+
+/** Returns the day where the user is, such as "Yesterday, Friday 27 November 2026". */
+export function formatDay(millis: number): string {
+  if (Number.isNaN(new Date(millis).getTime())) return "Unknown day";
+  const day = weekday.format(millis);
+  const now = new Date();
+  if (day === weekday.format(now)) return `Today, ${day}`;
+  now.setDate(now.getDate() - 1);
+  return day === weekday.format(now) ? `Yesterday, ${day}` : day;
 }
 
 export function formatAgo(millis: number): string {

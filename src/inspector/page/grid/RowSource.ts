@@ -7,7 +7,7 @@ export const BLOCK_ROWS = 64;
 const BLOCK_COLUMNS = 16;
 const MAX_BLOCKS = 240;
 /** Row ids that one call for matches returns: few at first, so that the first rows appear soon. */
-const FIRST_MATCHES = 2000;
+export const FIRST_MATCHES = 2000;
 const MORE_MATCHES = 50_000;
 /** Rows of a filtered or sorted list that can be scrolled to. */
 const MAX_MATCHES = 1_000_000;

@@ -1,12 +1,15 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import type { ViewProps } from "../App.tsx";
+import { call } from "../calls.ts";
 import { formatCount } from "../format.ts";
 import { FilterBox } from "../grid/FilterBox.tsx";
 import { Grid, type SortOrder } from "../grid/Grid.tsx";
 import { ProfilePanel } from "../grid/ProfilePanel.tsx";
 import { RowPanel } from "../grid/RowPanel.tsx";
-import { type GridQuery, RowSource } from "../grid/RowSource.ts";
-import { Busy, Empty, Failure } from "../parts.tsx";
+import { FIRST_MATCHES, type GridQuery, RowSource } from "../grid/RowSource.ts";
+import { Plan } from "../Plan.tsx";
+import { Busy, Empty, Failure, Result } from "../parts.tsx";
+import { useCall } from "../state.ts";
 
 type Panel =
   | { readonly kind: "column"; readonly column: string }
@@ -19,6 +22,7 @@ export function RowsView({ choice, table, route, go }: ViewProps) {
   const [filter, setFilter] = useState("");
   const [order, setOrder] = useState<SortOrder | null>(null);
   const [panel, setPanel] = useState<Panel>(null);
+  const [isPlanOpen, setPlanOpen] = useState(false);
   const [startRow, setStartRow] = useState(route.row ?? 0);
   useEffect(() => setStartRow(route.row ?? 0), [route.row]);
   const query: GridQuery = useMemo(
@@ -61,11 +65,17 @@ export function RowsView({ choice, table, route, go }: ViewProps) {
               </button>
             </span>
           )}
+          {(filter !== "" || order !== null) && source?.error == null && (
+            <button type="button" aria-expanded={isPlanOpen} onClick={() => setPlanOpen(!isPlanOpen)}>
+              {isPlanOpen ? "Hide the plan" : "Show the plan and its times"}
+            </button>
+          )}
           {rowCount !== null && rowCount > 100 && <GoTo rowCount={rowCount} go={setStartRow} />}
           {rowCount !== null && source?.matchCount != null && rowCount < source.matchCount && (
             <span class="quiet">the first {formatCount(rowCount)} can be scrolled to</span>
           )}
         </div>
+        {isPlanOpen && (filter !== "" || order !== null) && <GridPlan query={query} />}
         {source === null || (rowCount === null && source.error === null) ? (
           <Busy label="Finding rows" />
         ) : source.error !== null ? (
@@ -114,6 +124,18 @@ export function RowsView({ choice, table, route, go }: ViewProps) {
           findLike={(like) => go({ ...route, view: "search", like })}
         />
       )}
+    </div>
+  );
+}
+
+/** Shows how the engine finds the first rows of the grid, and how long each step takes. */
+function GridPlan({ query: { choice, filter, orderBy } }: { readonly query: GridQuery }) {
+  const order = orderBy === null ? {} : { orderBy };
+  const asked = { ...choice, filter, ...order, offset: 0, limit: FIRST_MATCHES };
+  const plan = useCall((signal) => call("matchesPlan", asked, signal), [asked]);
+  return (
+    <div class="grid-plan" tabIndex={0} role="region" aria-label="Plan of the query">
+      <Result of={plan}>{({ plan: root }) => <Plan root={root} />}</Result>
     </div>
   );
 }

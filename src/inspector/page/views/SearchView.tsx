@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import type { QueryPlanNode } from "../../../namespace/queries.ts";
 import type { SearchAnswer } from "../../calls/answers.ts";
 import type { ViewProps } from "../App.tsx";
 import { call } from "../calls.ts";
-import { formatBytes, formatCount, formatMs, isVectorField, visibleText } from "../format.ts";
+import { formatCount, formatMs, isVectorField, visibleText } from "../format.ts";
 import { Cell } from "../grid/Cell.tsx";
 import { RowPanel } from "../grid/RowPanel.tsx";
+import { Plan } from "../Plan.tsx";
 import { Empty, Result } from "../parts.tsx";
 import { useCall } from "../state.ts";
 
@@ -239,7 +239,7 @@ function SearchResult({ choice, table, search, findLike }: SearchResultProps) {
                   {formatCount(answer.rows.length)} rows in {formatMs(answer.milliseconds)}
                 </output>
                 <button type="button" aria-expanded={isPlanOpen} onClick={() => setPlanOpen(!isPlanOpen)}>
-                  {isPlanOpen ? "Hide the plan" : "Why this fast? Show the plan"}
+                  {isPlanOpen ? "Hide the plan" : "Show the plan and its times"}
                 </button>
               </div>
               {isPlanOpen && <Result of={plan}>{({ plan: root }) => <Plan root={root} />}</Result>}
@@ -330,65 +330,3 @@ const rank = (column: string): number => {
   const score = SCORES.indexOf(column);
   return score < 0 ? SCORES.length : score;
 };
-
-/** A plan as a tree, with a bar for the share of each step in the whole time. */
-export function Plan({ root }: { readonly root: QueryPlanNode }) {
-  const total = totalOf(root);
-  return (
-    <div class="plan">
-      <p class="quiet">
-        Steps read from the bottom up. Times are those of each step without its inputs; together{" "}
-        {formatMs(total)}.
-      </p>
-      <ul class="plan-tree">
-        <PlanStep node={root} total={total} />
-      </ul>
-    </div>
-  );
-}
-
-const totalOf = (node: QueryPlanNode): number =>
-  (node.metrics?.milliseconds ?? 0) + node.inputs.reduce((sum, input) => sum + totalOf(input), 0);
-
-function PlanStep({ node, total }: { readonly node: QueryPlanNode; readonly total: number }) {
-  const { operator, detail, inputs, metrics } = node;
-  const share = metrics === undefined || total === 0 ? 0 : metrics.milliseconds / total;
-  return (
-    <li>
-      <div class={share > 0.5 ? "step slow" : "step"}>
-        <strong>{operator}</strong>
-        {metrics !== undefined && (
-          <span class="metrics">
-            <meter
-              min={0}
-              max={1}
-              value={share}
-              aria-label={`${Math.round(share * 100)} percent of the time`}
-            />
-            {formatMs(metrics.milliseconds)} · {formatCount(metrics.rows)} rows · {formatCount(metrics.reads)}{" "}
-            reads · {formatBytes(metrics.bytesRead)}
-          </span>
-        )}
-        <dl>
-          {Object.entries(detail).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>
-                <code>{visibleText(shorten(Array.isArray(value) ? value.join(", ") : String(value)))}</code>
-              </dd>
-            </div>
-          ))}
-        </dl>
-      </div>
-      {inputs.length > 0 && (
-        <ul>
-          {inputs.map((input, index) => (
-            <PlanStep key={index} node={input} total={total} />
-          ))}
-        </ul>
-      )}
-    </li>
-  );
-}
-
-const shorten = (text: string): string => (text.length > 160 ? `${text.slice(0, 160)}…` : text);

@@ -4,7 +4,7 @@ import type { TableVersion } from "../../../namespace/versions.ts";
 import type { RefsAnswer } from "../../calls/answers.ts";
 import type { ViewProps } from "../App.tsx";
 import { call } from "../calls.ts";
-import { formatAgo, formatCount, formatTime, visibleText } from "../format.ts";
+import { formatAgo, formatClock, formatCount, formatDay, formatTime, visibleText } from "../format.ts";
 import { Cell } from "../grid/Cell.tsx";
 import { Empty, Failure, Result } from "../parts.tsx";
 import { useCall } from "../state.ts";
@@ -60,6 +60,7 @@ export function VersionsView({ choice, route, go, isWritable, reload }: ViewProp
           <VersionEntry
             key={version.version}
             version={version}
+            day={dayOf(version) === dayOf(versions[index - 1]) ? null : dayOf(version)}
             isShown={version.version === choice.version}
             isLatest={index === 0}
             tags={tagsOf(refs.value, version.version, branch)}
@@ -96,6 +97,9 @@ export function VersionsView({ choice, route, go, isWritable, reload }: ViewProp
   );
 }
 
+const dayOf = (version: TableVersion | undefined): string | null =>
+  version === undefined ? null : formatDay(version.timestampMillis);
+
 const tagsOf = (refs: RefsAnswer | null, version: number, branch: string | undefined): string[] =>
   Object.entries(refs?.tags ?? {})
     .filter(([, tag]) => tag.version === version && tag.branch === branch)
@@ -103,6 +107,8 @@ const tagsOf = (refs: RefsAnswer | null, version: number, branch: string | undef
 
 interface VersionEntryProps {
   readonly version: TableVersion;
+  /** Day of the version, if the entry above is of another day. */
+  readonly day: string | null;
   readonly isShown: boolean;
   readonly isLatest: boolean;
   readonly tags: readonly string[];
@@ -114,12 +120,14 @@ interface VersionEntryProps {
 }
 
 function VersionEntry(props: VersionEntryProps) {
-  const { version, isShown, isLatest, tags, isWritable, compare, compareWithShown, visit, change } = props;
+  const { version, day, isShown, isLatest, tags, isWritable, compare, compareWithShown, visit, change } =
+    props;
   const { operation = "", message, rowsAdded, rowsRemoved, rowsChanged, timestampMillis } = version;
   const [tag, setTag] = useState<string | null>(null);
   const [isAsking, setAsking] = useState(false);
   return (
     <li class={isShown ? "version shown" : "version"} {...(isShown ? { "aria-current": "true" } : {})}>
+      {day !== null && <p class="day">{day}</p>}
       <div class="version-head">
         <strong>{formatCount(version.version)}</strong>
         <span class="chip">{operation}</span>
@@ -142,11 +150,11 @@ function VersionEntry(props: VersionEntryProps) {
           </span>
         ))}
         <time
-          dateTime={new Date(timestampMillis).toISOString()}
+          dateTime={formatTime(timestampMillis).replace(" UTC", "Z")}
           title={formatTime(timestampMillis)}
           class="quiet"
         >
-          {formatTime(timestampMillis)} · {formatAgo(timestampMillis)}
+          {formatClock(timestampMillis)} · {formatAgo(timestampMillis)}
         </time>
       </div>
       {message !== undefined && (
