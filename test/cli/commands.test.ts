@@ -373,9 +373,11 @@ describe("servers", () => {
     });
   });
 
-  it("publish writes the index for web servers, and a root on a web server is read", async () => {
+  it("publish writes the index and the page for web servers, and a root on a web server is read", async () => {
     await importOrders();
-    expect((await run("publish --json")).exitCode).toBe(0);
+    expect((await run("publish --inspector --json")).exitCode).toBe(0);
+    const page = await readFile(join(root, "inspector.html"), "utf8");
+    expect(page).toBe(await readFile(new URL("../../dist/inspector.html", import.meta.url), "utf8"));
     const server = createServer((request, response) => {
       const path = join(root, decodeURIComponent(new URL(request.url ?? "/", "http://h").pathname));
       readFile(path).then(

@@ -133,6 +133,21 @@ describe("calls", () => {
     ]);
   });
 
+  it("the plan of a filter has measured times, and its request the same checks", async () => {
+    const asked = { id, filter: "id > 10", offset: 0, limit: 5, orderBy: { column: "id", ascending: true } };
+    const { plan } = (await ask("matchesPlan", asked)).body;
+    expect(JSON.stringify(plan)).toContain("milliseconds");
+    for (const [member, value] of [
+      ["limit", 0],
+      ["filter", 7],
+      ["orderBy", { column: "id", ascending: "yes" }],
+      ["columns", ["id"]],
+    ] as const) {
+      const { body } = await ask("matchesPlan", { ...asked, [member]: value });
+      expect(body.error.message).toContain(member === "orderBy" ? "ascending" : member);
+    }
+  });
+
   it("a sample of vectors has their numbers and colours", async () => {
     const { body } = await ask("vectors", { id, vectorColumn: "vector", colour: "name", limit: 4 });
     const bytes = Uint8Array.from(atob(body.values), (character) => character.charCodeAt(0));

@@ -1,6 +1,7 @@
 /** The page's source of rows, with answers that arrive in different orders. */
 
-import { afterEach, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
+import { connect } from "../../src/inspector/page/calls.js";
 import { PENDING, RowSource } from "../../src/inspector/page/grid/RowSource.js";
 
 const MATCHES = 2500;
@@ -19,11 +20,16 @@ function stubServer(gates: Readonly<Record<string, Promise<void>>>): void {
     const rowIds = Array.from({ length: end - request.offset }, (_, index) => String(request.offset + index));
     return { rowIds, hasMore: end < MATCHES };
   };
-  vi.stubGlobal("fetch", async (url: string, { body }: { readonly body: string }) => {
-    const request = JSON.parse(body);
-    const name = url.split("/").at(-1) ?? "";
-    await gates[request.offset > 0 ? `more ${name}` : name];
-    return Response.json(answerOf(name, request));
+  connect({
+    async call(name: string, request: object) {
+      const members = request as Record<string, never>;
+      await gates[members.offset > 0 ? `more ${name}` : name];
+      return answerOf(name, members) as never;
+    },
+    image: () => "",
+    startProjection: () => {
+      throw new Error("no test projects vectors");
+    },
   });
 }
 
@@ -46,8 +52,6 @@ const sortedRows = (): RowSource =>
     },
     () => {},
   );
-
-afterEach(() => vi.unstubAllGlobals());
 
 it("a sorted grid reads the rows in sight when their ids arrive after the row count", async () => {
   const matches = gate();

@@ -324,6 +324,22 @@ describe("options", () => {
     expect(() => httpDisk(url, options as never)).toThrow(message);
   });
 
+  it("publishIndex writes a page beside the index, and refuses one that is no text", async () => {
+    const disk = memoryDisk();
+    const namespace = new DirectoryNamespace({ root: "/", disk });
+    await namespace.createTable({ id: ["t"] }, [{ id: 1 }]);
+    await publishIndex(namespace, { page: "<p>é</p>" });
+    expect(new TextDecoder().decode((await disk.readFile("/inspector.html", 100)) ?? undefined)).toBe(
+      "<p>é</p>",
+    );
+    await publishIndex(namespace, { page: "newer" });
+    expect((await namespace.listTables()).tables).toEqual(["t"]);
+    const wrong = { page: new Uint8Array(1) } as unknown as { page: string };
+    await expect(publishIndex(namespace, wrong)).rejects.toThrow("page: must be a text");
+    const unknown = { pages: "x" } as unknown as { page: string };
+    await expect(publishIndex(namespace, unknown)).rejects.toThrow("did you mean page");
+  });
+
   it("publishIndex refuses what is no namespace", async () => {
     for (const value of [null, {}, "x", memoryDisk()])
       await expect(publishIndex(value as never)).rejects.toThrow(InvalidInputError);
