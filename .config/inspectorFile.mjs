@@ -5,7 +5,7 @@
 
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { build } from "vite";
 import { browserModules } from "./browserModules.mjs";
 import { jsx } from "./inspectorPage.mjs";
@@ -30,6 +30,17 @@ const includedStemmers = {
   },
 };
 
+/** Leaves out the operations that change tables, because the page only reads. What a compaction would gain stays. */
+const READING = {
+  [join(SOURCE, "engine", "changing.ts")]: "export {};",
+  [join(SOURCE, "engine", "upkeep.ts")]: `export { optimizeTable } from "../operations/table/optimizeTable.js";`,
+};
+const onlyReads = { name: "only-reads", load: (id) => READING[resolve(id)] ?? null };
+
+/** Classes keep their names, which tell errors apart. */
+const keepNames = { class: true, function: false };
+const SMALLEST = { compress: { keepNames }, mangle: { keepNames }, codegen: true };
+
 const options = {
   root: ROOT,
   configFile: false,
@@ -37,7 +48,8 @@ const options = {
   logLevel: "warn",
   oxc: { jsx },
   worker: { format: "es" },
-  plugins: [browserModules(SOURCE, ".ts"), includedStemmers],
+  // Before vite's own resolution, which would put empty modules in the place of those of Node.js.
+  plugins: [{ ...browserModules(SOURCE, ".ts"), enforce: "pre" }, onlyReads, includedStemmers],
   build: {
     write: false,
     // Pictures become part of the script.
@@ -48,7 +60,7 @@ const options = {
     cssCodeSplit: false,
     rolldownOptions: {
       input: join(ROOT, "standalone", "main.tsx"),
-      output: { codeSplitting: false, keepNames: true },
+      output: { codeSplitting: false, minify: SMALLEST },
     },
   },
 };
@@ -60,6 +72,8 @@ const inScript = (code) => code.replaceAll("</script", "<\\/script").replaceAll(
 
 async function writeInspectorFile() {
   const { output } = await build(options);
+  const outside = output.flatMap(({ modules = {} }) => Object.keys(modules)).filter((id) => id.includes("browser-external"));
+  if (outside.length > 0) throw new Error(`the page has no modules of Node.js: ${outside.join(", ")}`);
   const scripts = output.filter(({ type }) => type === "chunk");
   if (scripts.length !== 1) throw new Error(`the page has ${scripts.length} scripts instead of one`);
   for (const module of Object.keys(scripts[0].modules)) includedElsewhere.add(module);

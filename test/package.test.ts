@@ -189,7 +189,7 @@ describe("the package", () => {
     expect(count).toBeGreaterThan(1000);
   });
 
-  it("takes no more than 32 MB with all that it depends on", async () => {
+  it("takes no more than 35 MB with all that it depends on", async () => {
     const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
       cwd: CHECKOUT,
       shell: process.platform === "win32",
@@ -212,7 +212,7 @@ describe("the package", () => {
       }
     }
     expect(names.size).toBeLessThan(12);
-    expect(bytes).toBeLessThan(32e6);
+    expect(bytes).toBeLessThan(35e6);
   });
 
   it("imports what it depends on, and nothing else that is not Node's", async () => {

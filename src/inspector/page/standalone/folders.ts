@@ -70,9 +70,12 @@ async function openFolder(disk: DiskImplementation, name: string): Promise<Table
   const entries = (await disk.list("/")) ?? [];
   const isTable = entries.some((entry) => entry.name === VERSIONS && entry.kind === "directory");
   if (!isTable) return openDisk(disk, name, null);
-  const table = tableNameOf(name) ?? name;
+  const table = validName(tableNameOf(name) ?? name);
   return openDisk(parentDisk(disk, `${table}.lance`), name, table);
 }
+
+/** Returns a name that the engine allows for a table. Folders may have any name. */
+const validName = (name: string): string => name.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 200);
 
 /** Returns a disk whose top has one directory, with what lies at the top of another disk. */
 function parentDisk(disk: DiskImplementation, directory: string): DiskImplementation {
