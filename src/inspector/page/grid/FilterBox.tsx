@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { JsonField } from "../../../namespace/tables.ts";
 import { call, type TableChoice } from "../calls.ts";
 import { formatType, isTextField, quoteName, visibleText } from "../format.ts";
@@ -75,6 +75,8 @@ export function FilterBox({ choice, fields, filter, error, apply, label = "Filte
     null,
   );
   const input = useRef<HTMLInputElement>(null);
+  /** Place of the cursor after a completion that is not rendered yet. */
+  const completedEnd = useRef<number | null>(null);
   const listId = useId();
   useEffect(() => setText(filter), [filter]);
   const { start, word, column } = wordAt(text, cursor);
@@ -114,11 +116,15 @@ export function FilterBox({ choice, fields, filter, error, apply, label = "Filte
     setText(next);
     setActive(-1);
     setCursor(end);
-    requestAnimationFrame(() => {
-      input.current?.focus();
-      input.current?.setSelectionRange(end, end);
-    });
+    completedEnd.current = end;
   };
+  useLayoutEffect(() => {
+    // With the text itself: a frame later, the user may have typed on.
+    if (completedEnd.current === null) return;
+    input.current?.focus();
+    input.current?.setSelectionRange(completedEnd.current, completedEnd.current);
+    completedEnd.current = null;
+  }, [text]);
   const press = (event: KeyboardEvent) => {
     if (isShown && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const step = event.key === "ArrowDown" ? 1 : -1;
