@@ -3,8 +3,8 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
 import { createRestHandler, toNodeListener } from "tiltyard/rest";
 import { wholeNumber } from "../arguments/lists.js";
 import { CommandMistake } from "../arguments/mistake.js";
@@ -141,7 +141,7 @@ export const inspectCommand: CommandSpec = {
 // ----------------------------------------------------------------------------------------------- publish
 
 /** Returns the path of the page that needs no server. */
-const inspectorFile = (): string => createRequire(import.meta.url).resolve("tiltyard/inspector.html");
+const inspectorFile = (): string => fileURLToPath(import.meta.resolve("tiltyard/inspector.html"));
 
 export const publishCommand: CommandSpec = {
   usage: "publish",

@@ -8,10 +8,11 @@ import { openDisk, type TableSource, tableNameOf } from "./tableSource.ts";
 /** Directory that every table has. */
 const VERSIONS = "_versions";
 
-/** What browsers have that the types lack. */
+/** A dropped item, with a call that the types lack. */
 interface HandleItem extends DataTransferItem {
   getAsFileSystemHandle?(): Promise<FileSystemHandle | null>;
 }
+/** Global object of a browser that asks for folders. */
 interface PickingWindow {
   showDirectoryPicker?(): Promise<FileSystemDirectoryHandle>;
 }

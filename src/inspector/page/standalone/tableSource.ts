@@ -83,7 +83,7 @@ export function openDisk(disk: DiskImplementation, title: string, table: string 
   return { title, table, namespace: table === null ? namespace : withTable(namespace, table) };
 }
 
-/** Hosts without a published index can't list tables. The table that the user named is listed all the same. */
+/** Lists the table that the user named if the host has no published index, and so can't list tables. */
 function withTable(namespace: DirectoryNamespace, table: string): InspectedNamespace {
   const listAllTables: InspectedNamespace["listAllTables"] = async (request) => {
     try {
