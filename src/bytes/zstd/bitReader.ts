@@ -11,10 +11,9 @@ export class BackwardBits {
   #left: number;
 
   constructor(bytes: Uint8Array, start: number, end: number) {
-    if (start >= end || bytes[end - 1] === 0) throw new MalformedZstd();
     this.#bytes = bytes;
     this.#start = start;
-    this.#left = (end - start) * 8 - 8 + highestBit(bytes[end - 1]);
+    this.#left = bitsOfStream(bytes, start, end);
   }
 
   get atStart(): boolean {
@@ -37,6 +36,12 @@ export class BackwardBits {
   readIfLeft(count: number): number | null {
     return count > this.#left ? null : this.read(count);
   }
+}
+
+/** Returns the number of bits in a stream, before the bit that marks its end. */
+export function bitsOfStream(bytes: Uint8Array, start: number, end: number): number {
+  if (start >= end || bytes[end - 1] === 0) throw new MalformedZstd();
+  return (end - start) * 8 - 8 + highestBit(bytes[end - 1]);
 }
 
 export const highestBit = (value: number): number => 31 - Math.clz32(value);

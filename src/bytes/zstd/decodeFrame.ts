@@ -9,7 +9,7 @@
 import { runSync } from "../../async/eventLoop.js";
 import { decompressZstd } from "../../platform/native.js";
 import { readUint32 } from "../littleEndian.js";
-import { BackwardBits, MalformedZstd } from "./bitReader.js";
+import { bitsOfStream, MalformedZstd } from "./bitReader.js";
 import { MAXIMUM_BLOCK_BYTES } from "./frame.js";
 import type { FseTable } from "./fse.js";
 import { decodeHuffman, type HuffmanTable, readHuffmanTable } from "./huffman.js";
@@ -49,13 +49,44 @@ export function* decodingZstdFrame(frame: Uint8Array, output: Uint8Array): Gener
   }
 }
 
+/** The sequences of a block, and the number of its literals. */
+interface SequenceStream {
+  /** Bytes of the block that hold the stream. */
+  readonly start: number;
+  readonly end: number;
+  readonly count: number;
+  readonly literalCount: number;
+}
+
+/** Minimum bytes of a copy by the runtime; a loop copies fewer bytes sooner. */
+const BLOCK_COPY_BYTES = 96;
+/** Bytes after its end that a copy may overwrite. */
+const SLACK_BYTES = 4;
+
+/** Returns `count` ≤ 25 bits of a stream. @param left number of bits before them */
+const bitsAt = (stream: DataView, start: number, left: number, count: number): number =>
+  (stream.getUint32(start + (left >>> 3), true) >>> (left & 7)) & ((1 << count) - 1);
+
+/** {@link bitsAt} for up to 30 bits. */
+const longBitsAt = (stream: DataView, start: number, left: number, count: number): number =>
+  count <= 16
+    ? bitsAt(stream, start, left, count)
+    : bitsAt(stream, start, left, 16) + (bitsAt(stream, start, left + 16, count - 16) << 16);
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, byteLength);
+
 class FrameDecoder {
   readonly #frame: Uint8Array;
   readonly #output: Uint8Array;
   /** The block that is being decoded. Bit readers load whole words, so there is room after its last byte. */
   readonly #input: Uint8Array;
+  readonly #inputView: DataView;
+  readonly #outputView: DataView;
   /** Literals of the block, all of which end up in the output. Most frames have a few kilobytes. */
   readonly #literals: Uint8Array;
+  readonly #literalView: DataView;
+  readonly #maximumLiterals: number;
   /** The last three match offsets, most recent first. */
   readonly #offsets = [1, 4, 8];
   #written = 0;
@@ -67,8 +98,12 @@ class FrameDecoder {
   constructor(frame: Uint8Array, output: Uint8Array) {
     this.#frame = frame;
     this.#output = output;
-    this.#literals = new Uint8Array(Math.min(output.length, MAXIMUM_BLOCK_BYTES));
+    this.#outputView = viewOf(output);
+    this.#maximumLiterals = Math.min(output.length, MAXIMUM_BLOCK_BYTES);
+    this.#literals = new Uint8Array(this.#maximumLiterals + SLACK_BYTES);
+    this.#literalView = viewOf(this.#literals);
     this.#input = new Uint8Array(Math.min(frame.length, MAXIMUM_BLOCK_BYTES) + 8);
+    this.#inputView = viewOf(this.#input);
   }
 
   /** Returns the number of bytes written. */
@@ -129,7 +164,7 @@ class FrameDecoder {
         (format & 1) === 0 ? (low & 0xff) >>> 3 : (low & (headerBytes === 2 ? 0xffff : 0xffffff)) >>> 4;
       const position = headerBytes;
       const bytes = kind === 0 ? count : 1;
-      if (count > this.#literals.length || position + bytes > end) throw new MalformedZstd();
+      if (count > this.#maximumLiterals || position + bytes > end) throw new MalformedZstd();
       if (kind === 0) this.#literals.set(input.subarray(position, position + count));
       else this.#literals.fill(input[position], 0, count);
       return { position: position + bytes, literalCount: count };
@@ -142,7 +177,7 @@ class FrameDecoder {
       sizeBits === 18 ? ((low >>> 22) | (input[4] << 10)) & mask : (low >>> (4 + sizeBits)) & mask;
     let position = headerBytes;
     const sectionEnd = position + compressed;
-    if (count > this.#literals.length || sectionEnd > end) throw new MalformedZstd();
+    if (count > this.#maximumLiterals || sectionEnd > end) throw new MalformedZstd();
     if (kind === 2) {
       const table = readHuffmanTable(input, position, sectionEnd);
       this.#huffman = table.table;
@@ -207,51 +242,88 @@ class FrameDecoder {
     const lengths = (this.#lengthTable = read(modes >>> 6, LITERAL_LENGTHS, this.#lengthTable));
     const offsets = (this.#offsetTable = read(modes >>> 4, MATCH_OFFSETS, this.#offsetTable));
     const matches = (this.#matchTable = read(modes >>> 2, MATCH_LENGTHS, this.#matchTable));
-    const reader = new BackwardBits(input, position, end);
-    this.#execute(reader, count, lengths, offsets, matches, literalCount);
+    this.#execute({ start: position, end, count, literalCount }, lengths, offsets, matches);
   }
 
+  /**
+   * Decodes the sequences and copies their bytes. The loop keeps its state in local variables, checks each
+   * group of reads once, and copies four bytes at a time, also beyond the end of a copy: the next one
+   * overwrites them.
+   */
   #execute(
-    reader: BackwardBits,
-    count: number,
+    { start, end, count, literalCount }: SequenceStream,
     lengths: FseTable,
     offsets: FseTable,
     matches: FseTable,
-    literalCount: number,
   ): void {
+    const input = this.#inputView;
     const output = this.#output;
+    const outputView = this.#outputView;
+    const literalView = this.#literalView;
+    const outputLength = output.length;
+    const { bits: lengthBits, base: lengthBase, symbols: lengthSymbols } = lengths;
+    const { bits: offsetBits, base: offsetBase, symbols: offsetSymbols } = offsets;
+    const { bits: matchBits, base: matchBase, symbols: matchSymbols } = matches;
+    const { bits: literalExtra, base: literalValues } = LITERAL_LENGTHS;
+    const { bits: matchExtra, base: matchValues } = MATCH_LENGTHS;
+    /** Bits that are not read yet; the stream is read from its end. */
+    let left = bitsOfStream(this.#input, start, end) - lengths.log - offsets.log - matches.log;
+    if (left < 0) throw new MalformedZstd();
+    let lengthState = bitsAt(input, start, left + offsets.log + matches.log, lengths.log);
+    let offsetState = bitsAt(input, start, left + matches.log, offsets.log);
+    let matchState = bitsAt(input, start, left, matches.log);
     let literalsUsed = 0;
-    let lengthState = reader.read(lengths.log);
-    let offsetState = reader.read(offsets.log);
-    let matchState = reader.read(matches.log);
+    let write = this.#written;
     for (let sequence = 0; sequence < count; sequence++) {
-      const offsetCode = offsets.symbols[offsetState];
-      const matchCode = matches.symbols[matchState];
-      const lengthCode = lengths.symbols[lengthState];
+      const offsetCode = offsetSymbols[offsetState];
+      const matchCode = matchSymbols[matchState];
+      const lengthCode = lengthSymbols[lengthState];
       if (offsetCode > MAXIMUM_OFFSET_CODE) throw new MalformedZstd();
-      const offsetValue = 2 ** offsetCode + reader.read(offsetCode);
-      const matchLength = MATCH_LENGTHS.base[matchCode] + reader.read(MATCH_LENGTHS.bits[matchCode]);
-      const literals = LITERAL_LENGTHS.base[lengthCode] + reader.read(LITERAL_LENGTHS.bits[lengthCode]);
+      const matchExtraBits = matchExtra[matchCode];
+      const literalExtraBits = literalExtra[lengthCode];
+      left -= offsetCode + matchExtraBits + literalExtraBits;
+      if (left < 0) throw new MalformedZstd();
+      let offsetValue = 1 << offsetCode;
+      let matchLength = matchValues[matchCode];
+      let literals = literalValues[lengthCode];
+      if (literalExtraBits > 0) literals += bitsAt(input, start, left, literalExtraBits);
+      if (matchExtraBits > 0) matchLength += bitsAt(input, start, left + literalExtraBits, matchExtraBits);
+      if (offsetCode > 0)
+        offsetValue += longBitsAt(input, start, left + literalExtraBits + matchExtraBits, offsetCode);
       const distance = this.#resolveOffset(offsetValue, literals);
-      if (literals > literalCount - literalsUsed) throw new MalformedZstd();
-      this.#copyLiterals(literalsUsed, literals);
-      literalsUsed += literals;
-
-      let write = this.#written;
-      if (distance > write) throw new MalformedZstd();
-      this.#claim(matchLength);
-      if (distance >= matchLength && matchLength >= 32) {
-        output.copyWithin(write, write - distance, write - distance + matchLength);
-      } else {
-        for (const until = write + matchLength; write < until; write++)
-          output[write] = output[write - distance];
+      const matchStart = write + literals;
+      const matchEnd = matchStart + matchLength;
+      if (literals > literalCount - literalsUsed || distance > matchStart || matchEnd > outputLength) {
+        throw new MalformedZstd();
       }
+      if (literals >= BLOCK_COPY_BYTES || matchStart + SLACK_BYTES > outputLength) {
+        output.set(this.#literals.subarray(literalsUsed, literalsUsed + literals), write);
+      } else {
+        for (let from = literalsUsed, to = write; to < matchStart; from += 4, to += 4)
+          outputView.setUint32(to, literalView.getUint32(from, true), true);
+      }
+      literalsUsed += literals;
+      if (distance >= matchLength && matchLength >= BLOCK_COPY_BYTES) {
+        output.copyWithin(matchStart, matchStart - distance, matchEnd - distance);
+      } else if (distance >= 4 && matchEnd + SLACK_BYTES <= outputLength) {
+        for (let to = matchStart; to < matchEnd; to += 4)
+          outputView.setUint32(to, outputView.getUint32(to - distance, true), true);
+      } else {
+        for (let to = matchStart; to < matchEnd; to++) output[to] = output[to - distance];
+      }
+      write = matchEnd;
       if (sequence === count - 1) break;
-      lengthState = lengths.base[lengthState] + reader.read(lengths.bits[lengthState]);
-      matchState = matches.base[matchState] + reader.read(matches.bits[matchState]);
-      offsetState = offsets.base[offsetState] + reader.read(offsets.bits[offsetState]);
+      const lengthStep = lengthBits[lengthState];
+      const offsetStep = offsetBits[offsetState];
+      const matchStep = matchBits[matchState];
+      left -= lengthStep + offsetStep + matchStep;
+      if (left < 0) throw new MalformedZstd();
+      lengthState = lengthBase[lengthState] + bitsAt(input, start, left + offsetStep + matchStep, lengthStep);
+      matchState = matchBase[matchState] + bitsAt(input, start, left + offsetStep, matchStep);
+      offsetState = offsetBase[offsetState] + bitsAt(input, start, left, offsetStep);
     }
-    if (!reader.atStart) throw new MalformedZstd();
+    if (left !== 0) throw new MalformedZstd();
+    this.#written = write;
     this.#copyLiterals(literalsUsed, literalCount - literalsUsed);
   }
 
