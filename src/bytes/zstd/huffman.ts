@@ -83,7 +83,10 @@ function buildHuffmanTable(weights: Uint8Array, count: number): HuffmanTable {
   return { bits, entries };
 }
 
-/** Decodes `output[from … to)` from a stream that must hold exactly that. */
+/**
+ * Decodes `output[from … to)` from a stream that must hold exactly that.
+ * @param input has room for a word after the stream
+ */
 export function decodeHuffman(
   { bits, entries }: HuffmanTable,
   input: Uint8Array,
@@ -96,7 +99,20 @@ export function decodeHuffman(
   if (start >= end || input[end - 1] === 0) throw new MalformedZstd();
   const mask = (1 << bits) - 1;
   let left = (end - start) * 8 - 8 + highestBit(input[end - 1]);
-  for (let write = from; write < to; write++) {
+  let write = from;
+  // One word holds two codes of any length.
+  const view = new DataView(input.buffer, input.byteOffset, input.byteLength);
+  for (const lastPair = to - 1; write < lastPair && left >= 2 * bits; write += 2) {
+    const shift = left - 2 * bits;
+    const word = view.getUint32(start + (shift >>> 3), true) >>> (shift & 7);
+    const entry = entries[(word >>> bits) & mask];
+    const length = entry >>> 8;
+    const nextEntry = entries[(word >>> (bits - length)) & mask];
+    output[write] = entry;
+    output[write + 1] = nextEntry;
+    left -= length + (nextEntry >>> 8);
+  }
+  for (; write < to; write++) {
     const shift = left - bits;
     let code: number;
     if (shift >= 0) {
