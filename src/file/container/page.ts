@@ -1,6 +1,6 @@
 /** Types that the container (which locates bytes) and the page codecs (which decode them) exchange. */
 
-import type { Layout } from "../../arrow/columns/column.js";
+import type { FixedColumn, Layout, VariableColumn } from "../../arrow/columns/column.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { PageLayout } from "../../format/encodings.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
@@ -19,7 +19,8 @@ export type ReadableVersion = FileVersion | "2.3" | "0.1";
 export type StructuralVersion = "2.1" | "2.2";
 
 /**
- * Encoding of a page: a structural layout, or arrays in 2.0. Exactly one member is set, besides `withinRow`.
+ * Encoding of a page: a structural layout, or arrays in 2.0. Exactly one member is set, besides those of
+ * slices.
  */
 export interface PageEncoding extends PageLayout {
   array?: ArrayEncoding;
@@ -32,6 +33,13 @@ export interface PageEncoding extends PageLayout {
    * Here they begin a list, whatever their first repetition level says.
    */
   withinRow?: readonly number[];
+  /** Dictionary of the page that a slice was cut out of; slices share it. */
+  keptDictionary?: KeptDictionary;
+}
+
+/** Dictionary of a page, decoded by the first read that needs it. Columns must not refer to its memory. */
+export interface KeptDictionary {
+  values: VariableColumn | FixedColumn | null;
 }
 
 /** Pages of a leaf of a 0.1 file and of the lists around it, outermost first. */

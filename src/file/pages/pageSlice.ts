@@ -20,6 +20,7 @@
  */
 
 import { concatBytes } from "../../bytes/concat.js";
+import { readUint32 } from "../../bytes/littleEndian.js";
 import { lowerBound, upperBound } from "../../bytes/search.js";
 import {
   type ConstantLayout,
@@ -28,7 +29,7 @@ import {
   RepDefLayer,
 } from "../../format/encodings.js";
 import type { ByteRange, RangeList } from "../../io/disk/ranges.js";
-import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
+import { corruptPage, type KeptDictionary, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { ChunkWords } from "../structural/chunkWords.js";
 import { countZippedEvents } from "../structural/zippedEvents.js";
 import { plainRowBytes } from "../v20/fixedWidth.js";
@@ -76,7 +77,9 @@ export interface ChunkMap {
   /** Row ends of a page of lists; null for any other page. */
   readonly rowEnds: RowEnds | null;
   readonly dictionary: Uint8Array | null;
-  /** Approximate bytes of memory, for caches. */
+  /** The dictionary once it is decoded; null if the page has none. */
+  readonly keptDictionary: KeptDictionary | null;
+  /** Approximate bytes of memory with the decoded dictionary, for caches. */
   readonly memoryWeight: number;
 }
 
@@ -308,8 +311,27 @@ export function mapChunks(
   }
   const rowEnds = hasLists ? readRowEnds(located[located.length - 1], chunkCount, rowCount, origin) : null;
   const memoryWeight =
-    256 + words.length + chunkCount * (rowEnds === null ? 12 : 17) + (dictionary?.length ?? 0);
-  return { words, offsets, valueStarts, rowEnds, dictionary, memoryWeight };
+    256 +
+    words.length +
+    chunkCount * (rowEnds === null ? 12 : 17) +
+    (dictionary === null ? 0 : dictionary.length + decodedBytes(layout, dictionary));
+  const keptDictionary = dictionary === null ? null : { values: null };
+  return { words, offsets, valueStarts, rowEnds, dictionary, keptDictionary, memoryWeight };
+}
+
+/** Bytes of a decoded value besides those of its text. */
+const OFFSET_BYTES = 4;
+/** Maximum bytes that a byte of a compressed dictionary stands for. */
+const MAX_INFLATION = 255;
+
+/** Returns about as many bytes as a dictionary takes once it is decoded. */
+function decodedBytes({ dictionary, dictionaryItemCount }: MiniBlockLayout, bytes: Uint8Array): number {
+  // Compressed buffers begin with their size.
+  const isCompressed = dictionary?.general !== undefined && bytes.length >= 4;
+  const plainBytes = isCompressed
+    ? Math.min(readUint32(bytes, 0), MAX_INFLATION * bytes.length)
+    : bytes.length;
+  return plainBytes + OFFSET_BYTES * dictionaryItemCount;
 }
 
 /** Maximum bytes of unwanted chunks that are read along with the chunks before and after them. */
@@ -377,6 +399,7 @@ export function sliceChunks(
     layout: {
       miniBlock: { ...layout, itemCount, repetitionIndexDepth: 0 },
       ...(withinRow.length > 0 && { withinRow }),
+      ...(map.keptDictionary !== null && { keptDictionary: map.keptDictionary }),
     },
     ranges: { byteOffsets, lengths },
     assemble(bytes) {

@@ -9,7 +9,7 @@ import { bytesOf } from "../../bytes/view.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT } from "../compression/bitpack.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
-import { corruptPage, type PageOrigin } from "../container/page.js";
+import { corruptPage, type KeptDictionary, type PageOrigin } from "../container/page.js";
 import { type Layers, type Levels, levelDecoder } from "../events/levels.js";
 import { MAXIMUM_CHUNK_LEVELS } from "../structural/levelEncoder.js";
 import { expectLevels } from "../structural/miniBlock.js";
@@ -50,6 +50,8 @@ export interface PickedPage {
   readonly page: MiniBlockLayout;
   readonly buffers: readonly Uint8Array[];
   readonly origin: PageOrigin;
+  /** Dictionary that other reads of the page share; undefined if there is none. */
+  readonly keptDictionary?: KeptDictionary | undefined;
 }
 
 /** Rows of a page of lists. */

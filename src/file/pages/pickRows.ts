@@ -13,7 +13,7 @@ import type { MiniBlockLayout } from "../../format/encodings.js";
 import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { assembleColumn } from "../events/assembleColumn.js";
 import { describeLayers, isListLayer, levelDecoder, validityOfLevels } from "../events/levels.js";
-import { resolveDictionary } from "../structural/dictionary.js";
+import { compactDictionary, type DictionaryValues, resolveDictionary } from "../structural/dictionary.js";
 import { decodePageDictionary } from "../structural/miniBlock.js";
 import { ChunkWalk } from "./chunkWalk.js";
 import { type PickedPage, pickEvents } from "./pickEvents.js";
@@ -58,7 +58,7 @@ export function pickable(
  */
 export function pickRows(
   layout: Layout,
-  { miniBlock: page, withinRow = [] }: PageEncoding,
+  { miniBlock: page, withinRow = [], keptDictionary }: PageEncoding,
   rowCount: number,
   buffers: readonly Uint8Array[],
   positions: Uint32Array,
@@ -67,7 +67,7 @@ export function pickRows(
   if (page === undefined) {
     throw new InternalError(`rows can't be picked out of the page at ${origin.byteOffset} of ${origin.path}`);
   }
-  const source: PickedPage = { page, buffers, origin };
+  const source: PickedPage = { page, buffers, origin, keptDictionary };
   const layers = describeLayers(page.layers, origin);
   const leaf = leafOf(layout);
   const picker = pickerOf(leaf, source);
@@ -139,10 +139,27 @@ function pickValues(
   values.reserve(places.length);
   const definition = pickChunks(source, places, values, listLevels);
   if (page.dictionary === undefined) return { values: values.finish(), definition };
-  const dictionary = decodePageDictionary(layout, page, buffers, origin);
+  // A column of few rows gets a dictionary of its own values, so that it does not refer to the page's.
+  const isCompact = worthPicking(places.length, page.dictionaryItemCount);
+  const isShared = isCompact || layout.kind !== "dictionary";
+  const dictionary = isShared
+    ? sharedDictionary(layout, source)
+    : decodePageDictionary(layout, page, buffers, origin);
   const indices = values.finish() as FixedColumn;
   const resolved = resolveDictionary(layout, indices, dictionary, definition, false, origin);
-  return { values: resolved as LeafColumn, definition };
+  const leaf =
+    isCompact && resolved.kind === "dictionary" ? compactDictionary(resolved, definition) : resolved;
+  return { values: leaf as LeafColumn, definition };
+}
+
+/** Returns the dictionary of a page, decoded before if other rows of it were read. */
+function sharedDictionary(
+  layout: LeafLayout,
+  { page, buffers, origin, keptDictionary }: PickedPage,
+): DictionaryValues {
+  const values = keptDictionary?.values ?? decodePageDictionary(layout, page, buffers, origin);
+  if (keptDictionary !== undefined) keptDictionary.values = values;
+  return values;
 }
 
 /** Walks the chunks that hold the positions. Returns the definition levels there; null if there are none. */

@@ -3,10 +3,17 @@
  * once, in a block of their own. A dictionary-typed column keeps that form; any other gets its values back.
  */
 
-import type { Column, FixedColumn, LeafLayout, VariableColumn } from "../../arrow/columns/column.js";
+import type {
+  Column,
+  DictionaryColumn,
+  FixedColumn,
+  LeafLayout,
+  VariableColumn,
+} from "../../arrow/columns/column.js";
 import { lazyFixedColumn } from "../../arrow/columns/lazyColumn.js";
 import type { ChunkedValues } from "../../arrow/columns/lazyValues.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { type IndexNumbers, indexNumbers } from "../compression/dictionaryIndices.js";
 import { fixedDecoder } from "../compression/fixed.js";
@@ -76,6 +83,35 @@ export function resolveDictionary(
   }
   if (dictionary.kind === "fixed") return gatherFixed(numbers, dictionary);
   return gatherVariable(numbers, dictionary, origin);
+}
+
+/**
+ * Returns a column with a dictionary of only the values that it uses, each once.
+ * @param definition levels of the rows; an index whose level is not 0 means nothing. Null if all are 0
+ */
+export function compactDictionary(
+  column: DictionaryColumn,
+  definition: Uint16Array | null,
+): DictionaryColumn {
+  const { indices, dictionary, length } = column;
+  const numbers = indexNumbers(indices.values, indices.byteWidth, length);
+  const entryOf = new Map<number, number>();
+  const compact = new Uint8Array(length * indices.byteWidth);
+  // Indices of 8 bytes begin with their low word.
+  const wordBytes = Math.min(indices.byteWidth, 4);
+  const compactNumbers = indexNumbers(compact, wordBytes, compact.length / wordBytes);
+  const stride = indices.byteWidth / wordBytes;
+  for (let row = 0; row < length; row++) {
+    if (definition !== null && definition[row] !== 0) continue;
+    const number = numbers[row];
+    let entry = entryOf.get(number);
+    if (entry === undefined) entryOf.set(number, (entry = entryOf.size));
+    compactNumbers[stride * row] = entry;
+  }
+  // Rows without a value have index 0.
+  if (entryOf.size === 0 && dictionary.length > 0) entryOf.set(0, 0);
+  const values = takeColumn(dictionary, Uint32Array.from(entryOf.keys())) as DictionaryValues;
+  return { ...column, indices: { ...indices, values: compact }, dictionary: values };
 }
 
 /** Indices that stay in the chunks of a page are checked when they are first read. */
@@ -153,16 +189,49 @@ const SHORT_VALUE = 64;
 /** Bytes of a step. Most values fit into one, so the processor predicts the number of steps well. */
 const STEP_BYTES = 16;
 
+/** Values of a dictionary per row above which the values are gathered one by one. */
+const SPARSE = 64;
+
+/** {@link gatherVariable} for rows that need a small part of the dictionary. */
+function gatherFew(numbers: IndexNumbers, dictionary: VariableColumn, origin: PageOrigin): VariableColumn {
+  const { length } = numbers;
+  const { offsets: starts, length: size } = dictionary;
+  const offsets = new Int32Array(length + 1);
+  let total = 0;
+  for (let index = 0; index < length; index++) {
+    const number = numbers[index];
+    if (number < size) total += Number(starts[number + 1]) - Number(starts[number]);
+    if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
+    offsets[index + 1] = total;
+  }
+  const bytes = new Uint8Array(total);
+  for (let index = 0; index < length; index++) {
+    if (offsets[index + 1] === offsets[index]) continue;
+    const number = numbers[index];
+    const value = dictionary.bytes.subarray(Number(starts[number]), Number(starts[number + 1]));
+    bytes.set(value, offsets[index]);
+  }
+  const isNarrow = areNarrow(starts);
+  return {
+    kind: "variable",
+    length,
+    validity: null,
+    offsets: isNarrow ? offsets : widenOffsets(offsets),
+    bytes,
+  };
+}
+
 export function gatherVariable(
   numbers: IndexNumbers,
   dictionary: VariableColumn,
   origin: PageOrigin,
 ): VariableColumn {
   const size = dictionary.length;
+  const length = numbers.length;
+  if (length < size / SPARSE) return gatherFew(numbers, dictionary, origin);
   const starts = areNarrow(dictionary.offsets)
     ? dictionary.offsets
     : Int32Array.from(dictionary.offsets, Number);
-  const length = numbers.length;
   const offsets = new Int32Array(length + 1);
   let total = 0;
   for (let index = 0; index < length; index++) {
