@@ -1,6 +1,14 @@
 /** Rows that are picked from pages with a dictionary, several times, beside the written values. */
 
-import { type Table as ArrowTable, Dictionary, Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import {
+  type Table as ArrowTable,
+  type Data,
+  Dictionary,
+  Int32,
+  Table,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { sharedNamespace } from "../../support/fixtures.js";
@@ -17,11 +25,11 @@ const textOf = (row: number): string | null => {
 /** Overwrites all memory of a result. */
 function spoil(table: ArrowTable): void {
   for (const { data } of table.batches) {
-    const visit = (each: typeof data): void => {
+    const visit = (each: Data): void => {
       if (each.valueOffsets !== undefined) each.valueOffsets.fill(0);
-      if (ArrayBuffer.isView(each.values)) (each.values as Uint8Array).fill(0);
+      if (ArrayBuffer.isView(each.values)) (each.values as unknown as Uint8Array).fill(0);
       for (const child of each.children) visit(child);
-      for (const chunk of each.dictionary?.data ?? []) visit(chunk as typeof data);
+      for (const chunk of each.dictionary?.data ?? []) visit(chunk);
     };
     visit(data);
   }
