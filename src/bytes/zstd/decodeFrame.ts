@@ -246,9 +246,9 @@ class FrameDecoder {
   }
 
   /**
-   * Decodes the sequences and copies their bytes. The loop keeps its state in local variables, checks each
-   * group of reads once, and copies four bytes at a time, also beyond the end of a copy: the next one
-   * overwrites them.
+   * Decodes the sequences and copies their bytes. The loop keeps its state in local variables, and checks
+   * each group of reads once. Copies go four bytes at a time, also beyond their end: the next copy overwrites
+   * these bytes.
    */
   #execute(
     { start, end, count, literalCount }: SequenceStream,
