@@ -22,8 +22,10 @@ export async function fill(disk, count) {
   const ns = new DirectoryNamespace({ root: "/", disk, jobs: "wait" });
   await ns.createTable({ id: ["notes"], mode: "overwrite", schema }, rowsOf(count));
   const table = ns.table("notes");
-  await table.createIndex("text", { indexType: "FTS" });
-  await table.createIndex("vector", { indexType: "IVF_FLAT", distanceType: "cosine" });
+  await table.waitForJob(await table.createIndex("text", { indexType: "FTS" }));
+  await table.waitForJob(
+    await table.createIndex("vector", { indexType: "IVF_FLAT", distanceType: "cosine" }),
+  );
   await ns.close();
 }
 

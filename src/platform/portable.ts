@@ -37,6 +37,8 @@ const callbacks: (() => void)[] = [];
 let channel: MessageChannel | null = null;
 
 export function nextTurn(callback: () => void): void {
+  // Vercel's edge runtime has no channels.
+  if (typeof MessageChannel === "undefined") return void setTimeout(callback, 0);
   if (channel === null) {
     channel = new MessageChannel();
     channel.port1.onmessage = () => callbacks.shift()?.();

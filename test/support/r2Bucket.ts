@@ -37,14 +37,10 @@ export function r2Bucket(pageSize = 7): TestBucket {
     return state;
   };
   /** Returns true if a condition of R2 holds for a key. */
-  const holds = (
-    key: string,
-    condition: Parameters<R2BucketBinding["put"]>[2] extends infer O ? O : never,
-  ) => {
-    const onlyIf = (condition as { onlyIf?: Headers | { etagMatches: string } } | undefined)?.onlyIf;
+  const holds = (key: string, { onlyIf }: NonNullable<Parameters<R2BucketBinding["put"]>[2]> = {}) => {
     const present = objects.get(key)?.state;
-    if (onlyIf instanceof Headers) return onlyIf.get("if-none-match") !== "*" || present === undefined;
-    return onlyIf === undefined || present?.etag === onlyIf.etagMatches;
+    if (onlyIf === undefined) return true;
+    return "etagMatches" in onlyIf ? present?.etag === onlyIf.etagMatches : present === undefined;
   };
   const bucket: TestBucket = {
     objects,

@@ -16,8 +16,8 @@ export interface R2ObjectContent extends R2ObjectState {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** Condition of a call: the object has this ETag, or headers such as `if-none-match: *` hold. */
-export type R2Condition = Readonly<Record<"etagMatches", string>> | Headers;
+/** Condition of a call: the object has this ETag, or there is no object (`*`). */
+export type R2Condition = Readonly<Record<"etagMatches", string>> | Readonly<Record<"etagDoesNotMatch", "*">>;
 
 /** An upload in parts. */
 export interface R2Upload {

@@ -31,7 +31,7 @@ import {
   type R2ObjectState,
   type R2Page,
 } from "./binding.js";
-import { ifAbsent, ObjectWriter, putByBinding } from "./writes.js";
+import { IF_ABSENT, ObjectWriter, putByBinding } from "./writes.js";
 
 /** Options of {@link r2Disk}. */
 export interface R2DiskOptions {
@@ -150,9 +150,7 @@ class BindingDisk implements DiskImplementation {
 
   async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
     // A copy, because chunks may lie in shared memory.
-    return (
-      (await putByBinding(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), ifAbsent())) !== null
-    );
+    return (await putByBinding(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), IF_ABSENT)) !== null;
   }
 
   async replaceIf(

@@ -21,7 +21,7 @@ const NONCE = "tiltyard-nonce";
 const PART_BYTES = 8 * 1024 * 1024;
 
 /** Condition that a name has no object. */
-export const ifAbsent = (): R2Condition => new Headers({ "if-none-match": "*" });
+export const IF_ABSENT: R2Condition = { etagDoesNotMatch: "*" };
 
 /**
  * Stores an object; returns null if the condition did not hold and nothing has changed.
@@ -85,7 +85,7 @@ export class ObjectWriter implements WriteHandle {
 
   async close(): Promise<void> {
     if (this.#upload === null) {
-      const stored = await putByBinding(this.#bucket, this.#key, this.#take(), ifAbsent());
+      const stored = await putByBinding(this.#bucket, this.#key, this.#take(), IF_ABSENT);
       if (stored === null) throw this.#existsAlready();
       return;
     }
