@@ -1,6 +1,13 @@
-/** Bytes in hexadecimal: two digits per byte, in lower case. */
-export const toHex = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+/** Bytes in hexadecimal: two digits per byte. */
+
+const PAIRS = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** Returns the digits of bytes in lower case. */
+export function toHex(bytes: Uint8Array): string {
+  let text = "";
+  for (const byte of bytes) text += PAIRS[byte];
+  return text;
+}
 
 /** Returns the bytes of hexadecimal digits of either case; null for other text. */
 export function fromHex(text: string): Uint8Array | null {
