@@ -189,6 +189,10 @@ describe("the grid", () => {
     await page.keyboard.press("Enter");
     const expected = await ns.countTableRows({ id: ["events"], filter: "city = 'silver'" });
     await page.getByText(`${expected.toLocaleString("en")} rows of`).waitFor();
+    await page.getByRole("button", { name: "Show the plan" }).click();
+    await page.getByText("No index serves this query").waitFor();
+    await page.locator(".grid-plan .metrics").first().waitFor();
+    await page.getByRole("button", { name: "Hide the plan" }).click();
     await page.getByRole("button", { name: "id", exact: false }).first().click();
     await page.getByText("sorted by").waitFor();
     await filter.fill("city ==== 3");

@@ -4,8 +4,10 @@ import { formatBytes, formatCount, formatMs, visibleText } from "./format.ts";
 /** A plan as a tree, with a bar for the share of each step in the whole time. */
 export function Plan({ root }: { readonly root: QueryPlanNode }) {
   const total = totalOf(root);
+  const advice = adviceOf(root);
   return (
     <div class="plan">
+      {advice !== null && <p>{advice}</p>}
       <p class="quiet">
         Steps read from the bottom up. Times are those of each step without its inputs; together{" "}
         {formatMs(total)}.
@@ -15,6 +17,27 @@ export function Plan({ root }: { readonly root: QueryPlanNode }) {
       </ul>
     </div>
   );
+}
+
+const stepsOf = (node: QueryPlanNode): QueryPlanNode[] => [node, ...node.inputs.flatMap(stepsOf)];
+
+const isScan = ({ operator, detail }: QueryPlanNode): boolean =>
+  operator === "Scan" && typeof detail.rows === "number";
+const isIndexSearch = ({ operator }: QueryPlanNode): boolean => operator === "IndexSearch";
+
+/** Says in words why a query reads rows one by one, and what would help. Null if it reads none so. */
+function adviceOf(root: QueryPlanNode): string | null {
+  const steps = stepsOf(root);
+  const uncovered = steps.find(({ inputs }) => inputs.some(isIndexSearch))?.inputs.find(isScan);
+  if (uncovered !== undefined) {
+    const rows = formatCount(uncovered.detail.rows as number);
+    return `The index does not cover ${rows} rows, which are read one by one. An optimize adds them.`;
+  }
+  const scan = steps.find(isScan);
+  if (scan === undefined || steps.some(isIndexSearch)) return null;
+  const rows = formatCount(scan.detail.rows as number);
+  const hasFilter = steps.some(({ operator }) => operator === "Filter");
+  return `No index serves this query, so it may read all ${rows} rows.${hasFilter ? " An index on a column of the condition may help." : ""}`;
 }
 
 const totalOf = (node: QueryPlanNode): number =>
@@ -36,7 +59,7 @@ function PlanStep({ node, total }: { readonly node: QueryPlanNode; readonly tota
               aria-label={`${Math.round(share * 100)} percent of the time`}
             />
             {formatMs(metrics.milliseconds)} · {formatCount(metrics.rows)} rows · {formatCount(metrics.reads)}{" "}
-            reads · {formatBytes(metrics.bytesRead)}
+            {metrics.reads === 1 ? "read" : "reads"} · {formatBytes(metrics.bytesRead)}
           </span>
         )}
         <dl>

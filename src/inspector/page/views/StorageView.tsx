@@ -347,7 +347,7 @@ function Gain({
           plan.value === null
             ? (plan.error?.message ?? "…")
             : removed === 0
-              ? "no fragment needs it"
+              ? "no fragments can be merged"
               : `${formatCount(removed)} fragment${removed === 1 ? " becomes" : "s become"} ${formatCount(plan.value.fragmentsAdded)}`
         }
       />
