@@ -2,12 +2,15 @@
 
 import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { DirectoryNamespace, type VerifyTableResponse } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
 import { copyTree } from "../support/copyTree.js";
 import { RUN_SEED, runsOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { makeVariedTable, VARIED } from "../support/variedTables.js";
 
+const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
 const WORDS = ["ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine"];
 
 /** Generator of numbers (mulberry32). */
@@ -92,7 +95,9 @@ async function damage(root: string, seed: number): Promise<{ what: string; path:
   const file = join(root, path);
   const { size } = await stat(file);
   const kind = random(10);
-  if (kind === 0) {
+  // Nothing else mentions a tag: a table whose tag was removed is a table whose tag was deleted.
+  const isTag = /[/\\]_refs[/\\]tags[/\\]/.test(path);
+  if (kind === 0 && !isTag) {
     await rm(file);
     return { what: "removed", path };
   }
@@ -133,6 +138,46 @@ describe("verifyTable", () => {
     expect(report.checkedIndexes).toBe(INDEXES.length);
     expect(report.newestSoundVersion).toBe(report.version);
     await rm(root, { recursive: true });
+  });
+
+  it.each(
+    Array.from({ length: runsOf("VERIFY_SOUND", 24) }, (_, index) => RUN_SEED + index),
+  )("reports nothing about a table of any columns and changes, seed %i", async (seed) => {
+    const root = await makeTempDir();
+    await makeVariedTable(root, seed);
+    const ns = new DirectoryNamespace({ root });
+    const branches = Object.keys((await ns.listTableBranches({ id: VARIED })).branches);
+    for (const branch of [undefined, ...branches]) {
+      const { damages, damageCount } = await ns.verifyTable({ id: VARIED, branch });
+      expect({ branch, damageCount, damages }).toEqual({ branch, damageCount: 0, damages: [] });
+    }
+    await ns.close();
+    await rm(root, { recursive: true });
+  });
+
+  it("reports nothing about the tables of LanceDB's releases", async () => {
+    const ns = new DirectoryNamespace({ root: GOLDEN });
+    const { tables } = await ns.listTables({ id: [] });
+    expect(tables.length).toBeGreaterThan(80);
+    for (const name of tables) {
+      const { damages } = await ns.verifyTable({ id: [name] });
+      expect({ name, damages }).toEqual({ name, damages: [] });
+    }
+    await ns.close();
+  });
+
+  it("names a branch whose file is missing", async () => {
+    const copy = join(await makeTempDir(), "copy");
+    await copyTree(sound, copy);
+    const path = join(copy, "trees.lance", "_refs", "branches", "trial.json");
+    await rm(path);
+    expect((await verify(copy)).damages).toEqual([
+      expect.objectContaining({
+        kind: "missingFile",
+        path,
+        message: expect.stringContaining("branch trial has"),
+      }),
+    ]);
   });
 
   it("finds each of many damages", async () => {

@@ -1,18 +1,20 @@
 /** Checks the versions of a branch: manifests, records of changes, the refs, and that files exist. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { CHECK_BLOCK_BYTES, lookAtCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
+import { hasLock } from "../../io/lock/lock.js";
 import { join } from "../../platform/native.js";
 import { decodeTransactionFile } from "../../table/commit/transaction.js";
 import { readDeletions } from "../../table/fragments/deletions.js";
 import { resolveDataFile, resolveIndexDirectory } from "../../table/fragments/fileLookup.js";
 import { listBranches, readBranch } from "../../table/refs/branches.js";
+import { unregisteredBranches } from "../../table/refs/branchRoots.js";
 import { listTags, readTag } from "../../table/refs/tags.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { readManifestAnew } from "../../table/versions/openVersion.js";
 import {
+  branchDirectory,
   branchRefPath,
   isFileName,
   parseTransactionFileName,
@@ -127,12 +129,6 @@ export class VerifiedFiles {
       const bytes = await this.table.disk.readFile(path, MAX_TRANSACTION_BYTES);
       if (bytes !== null) {
         decodeTransactionFile(bytes, path);
-        // A damaged mark of the checksum looks like no checksum, but the tag before it is still there.
-        const isChecked = lookAtCheckBlock(bytes, bytes.length - CHECK_BLOCK_BYTES) === "intact";
-        const tagStart = bytes.length - CHECK_BLOCK_BYTES - 3;
-        if (!isChecked && bytes[tagStart] === 0xc2 && bytes[tagStart + 1] === 0x3e) {
-          throw new CorruptFileError(path, 0, "the checksum of the record is damaged");
-        }
       }
       // The records of inherited versions lie in the directory of their source.
       else if (this.table.branch === null && file.manifest.basePaths.length === 0) {
@@ -231,5 +227,24 @@ export async function verifyRefs(table: TableAt<OperationContext>, damages: Dama
       const versions = await listVersions(branchAt(table, branch));
       if (versions.length === 0) throw new CorruptFileError(path, 0, "the branch has no versions");
     });
+  }
+  await damages.attempt(lists, () => verifyBranchRoots(main, damages));
+}
+
+/** Looks for directories of branches that are not registered. */
+async function verifyBranchRoots(main: TableAt<OperationContext>, damages: Damages): Promise<void> {
+  const { mainRoot } = main;
+  for (const branch of await unregisteredBranches(main)) {
+    // A branch is made and deleted under this lock, by several steps.
+    if (await hasLock(mainRoot, main.environment.lock)) {
+      damages.skip(`branch ${branch}: it is being made or deleted`);
+      continue;
+    }
+    const path = branchRefPath(mainRoot, branch);
+    const directory = branchDirectory(mainRoot, branch);
+    const message = `branch ${branch} has versions in ${directory}, but its file does not exist`;
+    const remedy =
+      "Restore the file from a backup. If the branch was deleted, a cleanup of the table removes the directory.";
+    damages.add({ kind: "missingFile", path, message, remedy });
   }
 }

@@ -2,12 +2,12 @@
 
 import { ageClockMs } from "../../async/timers.js";
 import type { Disk } from "../../io/disk/disk.js";
-import { join } from "../../platform/native.js";
+import { join, relative, sep } from "../../platform/native.js";
 import { branchTree, TABLE_PARTS, versionsDirectory } from "../versions/paths.js";
 import type { RefsAt } from "../versions/tableAt.js";
 import { listVersions } from "../versions/versions.js";
 import { listBranches } from "./branches.js";
-import { branchRoot } from "./refs.js";
+import { branchRoot, isBranchName } from "./refs.js";
 
 /** Depth that no branch can reach, because the length of branch names is bounded. */
 const MAX_DEPTH = 128;
@@ -31,6 +31,24 @@ export async function branchRoots(table: RefsAt, graceMs: number): Promise<strin
     }
   }
   return [...roots];
+}
+
+/**
+ * Returns the names of branches whose directory has versions, but that are not registered.
+ * @throws CorruptFileError for a ref whose name is illegal
+ */
+export async function unregisteredBranches(table: RefsAt): Promise<string[]> {
+  const tree = branchTree(table.mainRoot);
+  const roots = await rootsBelow(table.disk, tree, 0);
+  // Listed after the directories, so that a branch that was made in between is registered.
+  const registered = new Set(await listBranches(table));
+  const unregistered: string[] = [];
+  for (const root of roots) {
+    const name = relative(tree, root).replaceAll(sep, "/");
+    if (registered.has(name) || !isBranchName(name)) continue;
+    if ((await listVersions({ disk: table.disk, root })).length > 0) unregistered.push(name);
+  }
+  return unregistered;
 }
 
 /** Finds directories that contain versions, at any depth. */
