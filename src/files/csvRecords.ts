@@ -130,6 +130,7 @@ export class CsvRecords {
    * @throws InvalidInputError naming the line, for a file that is not CSV
    */
   async fill(count: number): Promise<void> {
+    if (this.waitingCount === 0) this.#forgetTaken();
     for (;;) {
       this.#cut(count);
       if (this.waitingCount >= count || this.#waitingBytes >= WAITING_BYTES || this.isAtEnd) return;
@@ -143,7 +144,6 @@ export class CsvRecords {
 
   /** Adds bytes of the file to the buffer, enough for another record. */
   async #readOn(): Promise<void> {
-    if (this.waitingCount === 0) this.#forgetTaken();
     while (!this.#isAtEnd && this.#end < this.#neededEnd) {
       const { done, value } = await this.#pieces.next();
       if (done === true) {

@@ -7,6 +7,7 @@ import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { readCsv } from "tiltyard/files";
 import { describe, expect } from "vitest";
+import { CsvRecords } from "../../src/files/csvRecords.js";
 import { openDuckDb } from "../support/duckdb.js";
 import { runsOf } from "../support/effort.js";
 import { it } from "../support/fixtures.js";
@@ -131,6 +132,24 @@ describe("the records of a file", () => {
       ["1", "2"],
     ]);
   });
+});
+
+it("memory holds the records of a batch, however long the file is", async () => {
+  const piece = bytesOfText("1,one\n".repeat(5000));
+  let left = 200;
+  const next = async () => ({ done: left-- === 0, value: piece });
+  const form = { name: "test", delimiter: ",", quote: '"', maxLength: 1e6 };
+  const records = new CsvRecords({ next } as AsyncIterator<Uint8Array>, form);
+  let count = 0;
+  for (;;) {
+    await records.fill(8192);
+    const { recordCount, bytes, forms } = records.take(8192);
+    if (recordCount === 0) break;
+    count += recordCount;
+    expect(bytes.length).toBeLessThan(2 ** 19);
+    expect(forms.length).toBeLessThan(2 ** 16);
+  }
+  expect(count).toBe(1_000_000);
 });
 
 /** Returns the records after the header, without empty lines; null for a text that csv-parse or the width refuses. */
