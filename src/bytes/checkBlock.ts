@@ -15,8 +15,8 @@ export const CHECK_BLOCK_BYTES = 16;
 
 const MAGIC = new TextEncoder().encode("TYCHECK1");
 /**
- * Bytes of the magic that show, with the zeros at the end of the block, that it is a damaged block. Content of
- * other programs has as many in their places about once in 10^17 files.
+ * Bytes of the magic that show, with the zeros at the end of the block, that it is a damaged block. Content
+ * of other programs has as many in their places about once in 10^17 files.
  */
 const LEAST_MAGIC_BYTES = 4;
 
