@@ -6,6 +6,7 @@ import { col, DirectoryNamespace, type UpdateTableRequest } from "tiltyard";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { expect, it } from "../support/fixtures.js";
 import { compareTables, reference } from "../support/reference.js";
+import { lacks } from "../support/suite/diskLimits.js";
 import { readdir } from "../support/suite/rootFiles.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -136,7 +137,7 @@ it("the number of deleted rows decides the form of the deletion file", async () 
   await ns.close();
 });
 
-it("a branch changes alone and includes inherited rows", async () => {
+it.skipIf(lacks("copiedBranches"))("a branch changes alone and includes inherited rows", async () => {
   const { root, ns } = await open();
   const id = ["t"];
   await ns.createTable({ id }, numbers(0, 10));

@@ -9,6 +9,8 @@ export const LIMITS = {
   emptyDirectories: "the disk shows no empty directories, and no file before it is complete",
   fileTimes: "a test cannot set the times of a file",
   localFiles: "the files are not local: no links, no permissions, no other program on the same files",
+  copiedBranches:
+    "base paths are addresses of the bucket, which LanceDB follows away from a copy of the files",
 } as const;
 
 export type DiskLimit = keyof typeof LIMITS;
@@ -22,7 +24,7 @@ export const DISKS = {
   /** Objects that are files of the local file system. */
   store: ["rename", "emptyDirectories", "localFiles"],
   /** `s3Disk()`. */
-  s3: ["rename", "emptyDirectories", "fileTimes", "localFiles"],
+  s3: ["rename", "emptyDirectories", "fileTimes", "localFiles", "copiedBranches"],
   /** `opfsDisk()` in a browser. */
   opfs: ["rename", "emptyDirectories", "fileTimes", "localFiles"],
 } satisfies Record<string, readonly DiskLimit[]>;
