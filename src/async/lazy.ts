@@ -1,6 +1,7 @@
 /** Loads parts of the engine when they are first needed: a program loads only the parts that it uses. */
 
 import { importModule } from "../platform/native.js";
+import type { Steps } from "./eventLoop.js";
 
 /** A value that is made when it is first asked for, once, and then kept. */
 export interface Lazy<Value> {
@@ -8,6 +9,8 @@ export interface Lazy<Value> {
   readonly current: Value | undefined;
   /** Promise of the value after the first call of `get`. Undefined before it, and after a failure. */
   readonly started: Promise<Value> | undefined;
+  /** The value, for code that runs after it was made. @throws TypeError if it is not made */
+  readonly made: Value;
   /** Makes the value, or waits until it is made. After a failure, the next call tries again. */
   get(): Promise<Value>;
 }
@@ -31,6 +34,10 @@ export function lazy<Value extends object>(make: () => Promise<Value>): Lazy<Val
     get started() {
       return started;
     },
+    get made() {
+      if (current === undefined) throw new TypeError("a part of the engine is used before it is loaded");
+      return current;
+    },
     get() {
       started ??= start();
       return started;
@@ -44,3 +51,9 @@ export function lazy<Value extends object>(make: () => Promise<Value>): Lazy<Val
  */
 export const lazyModule = <Module extends object>(load: () => Promise<Module>): Lazy<Module> =>
   lazy(() => importModule(load));
+
+/** Returns the value in steps. Only the first steps that need it wait until it is made. */
+export function* lazySteps<Value>(value: Lazy<Value>): Steps<Value> {
+  if (value.current === undefined) yield value.get().then(() => undefined);
+  return value.made;
+}

@@ -14,6 +14,7 @@ import { printExpression } from "./parse/print.js";
 import {
   type ArithmeticOperator,
   type ComparisonOperator,
+  hasSyntax,
   NOWHERE,
   type Syntax,
   type SyntaxForm,
@@ -230,14 +231,9 @@ const PLACE = "__place_";
 const make = (form: SyntaxForm): Expression => new Expression({ ...form, offset: NOWHERE });
 
 function syntaxOf(operand: Operable): Syntax {
-  if (isExpression(operand)) return operand.syntax;
+  if (hasSyntax(operand)) return operand.syntax;
   return { kind: "value", value: operand as FilterValue, offset: NOWHERE };
 }
-
-/** True if the value is an expression, also one of another copy of this package. */
-export const isExpression = (value: unknown): value is Expression =>
-  value instanceof Expression ||
-  (typeof value === "object" && value !== null && "syntax" in value && typeof value.syntax === "object");
 
 function mapChildren(node: Syntax, map: (child: Syntax) => Syntax): Syntax {
   switch (node.kind) {

@@ -8,26 +8,16 @@
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { lazyModule, lazySteps } from "../../async/lazy.js";
 import { isDate, isUint8Array } from "../../bytes/anyRealm.js";
 import type { FilterParameters, FilterValue } from "../../namespace/queries.js";
-import { type Bound, type Condition, type Constant, isNull, logic, nullOf } from "../evaluate/bound.js";
-import {
-  conditionOf,
-  likeCondition,
-  notCondition,
-  UNKNOWN_CONDITION,
-  withCondition,
-} from "../evaluate/condition.js";
-import { arrayElement } from "../functions/lists.js";
-import { member } from "../functions/structs.js";
-import { likeEachKernel, likeKernel } from "../kernels/like.js";
+import { type Bound, type Condition, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import { conditionOf, notCondition, UNKNOWN_CONDITION, withCondition } from "../evaluate/condition.js";
 import { isTruth, not } from "../kernels/logic.js";
-import { printExpression } from "../parse/print.js";
 import type { ExpressionSource } from "../parse/problem.js";
 import type { Syntax, SyntaxOf } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
-import { byteLane } from "../values/operands.js";
-import { scalarOf, textOfBytes } from "../values/scalars.js";
+import { scalarOf } from "../values/scalars.js";
 import {
   BINARY,
   BOOL,
@@ -39,16 +29,20 @@ import {
   typeName,
   type ValueType,
 } from "../values/types.js";
-import { computed, negated } from "./arithmeticTypes.js";
-import { applied, boundList, called, checkOperandCount } from "./calls.js";
 import { compared, distinctness } from "./comparisons.js";
 import { numberConstant, scalarConstant, wholeType } from "./constants.js";
-import { listed, literalList } from "./inList.js";
-import { moved, strideText } from "./intervals.js";
 import { MergedTests } from "./mergedTests.js";
 import type { Names } from "./names.js";
 import { BoundNodes } from "./nodes.js";
-import { sqlTypeNamed } from "./typeNames.js";
+
+/** Parts that many expressions do without. The first expression with such a part loads its module. */
+const arithmetic = lazyModule(() => import("./arithmeticTypes.js"));
+const calls = lazyModule(() => import("./calls.js"));
+const inLists = lazyModule(() => import("./inList.js"));
+const intervals = lazyModule(() => import("./intervals.js"));
+const likes = lazyModule(() => import("./like.js"));
+const printing = lazyModule(() => import("../parse/print.js"));
+const typeNames = lazyModule(() => import("./typeNames.js"));
 
 /** Maximum depth of an expression that a program built. */
 const MAX_DEPTH = 1024;
@@ -131,8 +125,10 @@ export class Binder {
           this.#nodes.source,
         );
       }
-      case "negative":
+      case "negative": {
+        const { negated } = yield* lazySteps(arithmetic);
         return yield* negated(this.#nodes, node, yield* this.#bind(node.operand));
+      }
       case "not": {
         const operand = yield* this.#nodes.condition(yield* this.#bind(node.operand), node.operand);
         return yield* this.#not(node, operand);
@@ -162,6 +158,7 @@ export class Binder {
         const items = operand.type.kind === "list" ? node.items : this.#itemsOf(node.items);
         if (items.length === 0) return scalarConstant(BOOL, node.isNegated);
         const bindItems = () => this.#bindAll(items);
+        const { listed } = yield* lazySteps(inLists);
         return yield* listed(this.#nodes, { ...node, items }, operand, bindItems, isDirect);
       }
       case "between":
@@ -174,32 +171,41 @@ export class Binder {
         return yield* this.#casts(node);
       case "case":
         return yield* this.#case(node);
-      case "call":
+      case "call": {
+        const { called, checkOperandCount } = yield* lazySteps(calls);
         checkOperandCount(this.#nodes, node);
         if (node.name === "date_bin" && node.operands[0]?.kind === "interval") {
           return yield* this.#bins(node, node.operands[0]);
         }
         return yield* called(this.#nodes, node, yield* this.#operandsOf(node));
-      case "aggregate":
+      }
+      case "aggregate": {
+        const { printExpression } = yield* lazySteps(printing);
         throw this.#nodes.invalid(
           node,
           `${printExpression(node)} needs many rows; table.aggregate({ values: { name: ${JSON.stringify(printExpression(node))} } }) computes it`,
         );
+      }
       case "subscript":
         return yield* this.#subscript(node);
-      case "array":
+      case "array": {
+        const { boundList } = yield* lazySteps(calls);
         return yield* boundList(this.#nodes, node, yield* this.#bindAll(node.items));
+      }
     }
   }
 
   *#arithmetic(node: SyntaxOf<"arithmetic">, isDirect: boolean): Steps<Bound> {
     const { left, right, operator } = node;
     if (right.kind === "interval" && (operator === "+" || operator === "-")) {
+      const { moved } = yield* lazySteps(intervals);
       return yield* moved(this.#nodes, node, yield* this.#bind(left), right.text, operator === "+" ? 1 : -1);
     }
     if (left.kind === "interval" && operator === "+") {
+      const { moved } = yield* lazySteps(intervals);
       return yield* moved(this.#nodes, node, yield* this.#bind(right), left.text, 1);
     }
+    const { computed } = yield* lazySteps(arithmetic);
     return yield* computed(this.#nodes, node, [yield* this.#bind(left), yield* this.#bind(right)], isDirect);
   }
 
@@ -229,16 +235,18 @@ export class Binder {
       if (column === null) throw this.#nodes.invalid(node, `there is no member ${String(name)}`);
       return column;
     }
-    const definition = operand.type.kind === "struct" ? member : arrayElement;
-    return yield* applied(this.#nodes, node, "a subscript", definition, [operand, index]);
+    const { subscripted } = yield* lazySteps(calls);
+    return yield* subscripted(this.#nodes, node, operand, index);
   }
 
   /** Binds bins whose length is an interval, not a text. Local times keep their unit. */
   *#bins(call: SyntaxOf<"call">, stride: SyntaxOf<"interval">): Steps<Bound> {
+    const { strideText } = yield* lazySteps(intervals);
     const value = strideText(this.#nodes, stride, stride.text);
     const operands = [{ kind: "text", value, offset: stride.offset } as const, ...call.operands.slice(1)];
     const bound = yield* this.#operandsOf({ ...call, operands });
     const type = bound.at(1)?.type;
+    const { called } = yield* lazySteps(calls);
     const bins = yield* called(this.#nodes, call, bound);
     const isLocal = type?.kind === "timestamp" && type.timezone === null;
     return isLocal ? yield* this.#nodes.cast(bins, type, false, call) : bins;
@@ -287,6 +295,7 @@ export class Binder {
         if (this.#pace.isStep()) yield;
         items.push(yield* this.#value(item as FilterValue, node));
       }
+      const { boundList } = yield* lazySteps(calls);
       const list = yield* boundList(this.#nodes, node, items);
       if (list.kind === "constant") return list;
     }
@@ -345,6 +354,7 @@ export class Binder {
     for (const { name, tests, items } of groups.values()) {
       if (tests.length < MANY_OPERANDS) continue;
       const list: SyntaxOf<"in"> = { kind: "in", isNegated, operand: name, items, offset: tests[0].offset };
+      const { literalList } = yield* lazySteps(inLists);
       const bound = yield* literalList(this.#nodes, list, yield* this.#bind(name), isDirect);
       if (bound === null) continue;
       merged.add(bound);
@@ -356,21 +366,8 @@ export class Binder {
   *#like(node: SyntaxOf<"like">): Steps<Bound> {
     const operand = this.#text(yield* this.#bind(node.operand), node.operand);
     const pattern = this.#text(yield* this.#bind(node.pattern), node.pattern);
-    const { escape: escaping, ignoresCase, isNegated } = node;
-    if (pattern.kind !== "constant") {
-      const kernel = likeEachKernel(escaping ?? "\\", ignoresCase, isNegated);
-      return yield* this.#nodes.call(node, [operand, pattern], BOOL, kernel);
-    }
-    if (isNull(pattern)) return nullOf(BOOL);
-    const { bytes, offsets } = byteLane({ column: pattern.column, step: 0 });
-    const text = yield* textOfBytes(bytes, offsets[0], offsets[1]);
-    const kernel = yield* this.#nodes.makeInSteps(node, () =>
-      likeKernel(text, escaping ?? "\\", ignoresCase, isNegated),
-    );
-    const like = yield* this.#nodes.call(node, [operand], BOOL, kernel);
-    if (ignoresCase) return like;
-    const condition = likeCondition(operand, text, escaping ?? "\\");
-    return withCondition(like, isNegated ? notCondition(condition) : condition);
+    const { like } = yield* lazySteps(likes);
+    return yield* like(this.#nodes, node, operand, pattern);
   }
 
   *#not(node: Syntax, operand: Bound): Steps<Bound> {
@@ -389,6 +386,7 @@ export class Binder {
     // The reference plans function calls with another planner, in which instants have nanoseconds. There a
     // cast of a 64-bit integer to an instant counts seconds.
     const precision = this.#callDepth > 0 ? 9 : 6;
+    const { sqlTypeNamed } = yield* lazySteps(typeNames);
     for (const { type, isTry } of node.types) {
       const targetType = sqlTypeNamed(this.#nodes, type, precision);
       if (this.#depth + chainLength(bound) > MAX_DEPTH) {

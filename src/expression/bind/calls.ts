@@ -6,6 +6,8 @@ import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound
 import { testOf, withCondition } from "../evaluate/condition.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { sqlFunction } from "../functions/functionTable.js";
+import { arrayElement } from "../functions/lists.js";
+import { member } from "../functions/structs.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { SyntaxOf } from "../parse/syntax.js";
 import { unitedType } from "../values/commonTypes.js";
@@ -89,7 +91,7 @@ function* knownValue({ column, type }: Constant): Steps<Scalar> {
   return yield* textOfBytes(bytes, offsets[0], offsets[1]);
 }
 
-export function* applied(
+function* applied(
   nodes: BoundNodes,
   node: Place,
   name: string,
@@ -141,6 +143,13 @@ function* chosen(
   const cast = yield* nodes.castAll(operands, type, node);
   return yield* nodes.call(node, cast, type, kernelOf(type), false, { takesFirst: kernelOf === coalesce });
 }
+
+/** Binds the subscript of a struct or a list. */
+export const subscripted = (nodes: BoundNodes, node: Place, operand: Bound, index: Bound): Steps<Bound> =>
+  applied(nodes, node, "a subscript", operand.type.kind === "struct" ? member : arrayElement, [
+    operand,
+    index,
+  ]);
 
 export function* boundList(nodes: BoundNodes, node: Place, items: readonly Bound[]): Steps<Bound> {
   const item = unitedType(items.map((bound) => bound.type));

@@ -1,7 +1,7 @@
 /** Constants: literals, values of programs, numbers with the digits of the text, and casts of literals. */
 
 import { type Bound, type Constant, constantOf } from "../evaluate/bound.js";
-import { parseDecimal } from "../kernels/casts.js";
+import { parseDecimal } from "../kernels/decimals.js";
 import type { SyntaxOf } from "../parse/syntax.js";
 import { columnOfScalars, type Scalar } from "../values/scalars.js";
 import {

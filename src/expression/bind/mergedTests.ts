@@ -8,13 +8,16 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { lazyModule, lazySteps } from "../../async/lazy.js";
 import type { Bound, ColumnReference, Condition, RangeBound } from "../evaluate/bound.js";
 import { notCondition, testOf, withCondition } from "../evaluate/condition.js";
-import { membership } from "../kernels/membership.js";
 import type { SyntaxOf } from "../parse/syntax.js";
 import { columnInSteps, type Scalar, scalarOf } from "../values/scalars.js";
 import { BOOL } from "../values/types.js";
 import type { BoundNodes } from "./nodes.js";
+
+/** The first lookup loads this module. */
+const lookups = lazyModule(() => import("../kernels/membership.js"));
 
 /** From this number of values on, a column has one lookup for all of them. */
 const FEW_VALUES = 4;
@@ -64,6 +67,7 @@ export class MergedTests {
         scalars.push(scalarOf(value, type));
       }
       const items = yield* columnInSteps(type, scalars);
+      const { membership } = yield* lazySteps(lookups);
       const kernel = yield* membership(items, type, false, isNegated);
       const test = yield* this.#nodes.call(this.#node, [column], BOOL, kernel);
       const condition = testOf(column, { kind: "in", values: items });

@@ -4,16 +4,20 @@
  */
 
 import { Pace, type Steps } from "../../async/eventLoop.js";
+import { lazyModule, lazySteps } from "../../async/lazy.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type Bound, type BoundCall, constantOf, isNull, nullOf } from "../evaluate/bound.js";
 import { evaluate } from "../evaluate/evaluate.js";
 import { floatTrait } from "../evaluate/floatBlocks.js";
-import { castKernel, parseDecimal } from "../kernels/casts.js";
+import { parseDecimal } from "../kernels/decimals.js";
 import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type { ValueKernel } from "../values/operands.js";
 import { oneOf, type Scalar, scalarOf } from "../values/scalars.js";
 import { areSame, BOOL, FLOAT64, typeName, type ValueType } from "../values/types.js";
 import { scalarConstant } from "./constants.js";
+
+/** The first cast loads this module. */
+const casts = lazyModule(() => import("../kernels/casts.js"));
 
 /** Offset of a node in the text. */
 export interface Place {
@@ -66,6 +70,7 @@ export class BoundNodes {
       const limit = 10n ** BigInt(type.precision);
       if (value !== null && value < limit && value > -limit) return scalarConstant(type, value);
     }
+    const { castKernel } = yield* lazySteps(casts);
     const kernel = castKernel(operand.type, type, isTry);
     if (kernel === null) {
       throw this.invalid(node, `${typeName(operand.type)} cannot be cast to ${typeName(type)}`);

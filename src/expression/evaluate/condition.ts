@@ -1,7 +1,6 @@
 /** Finds the conditions of an expression on single columns, which indexes answer. */
 
 import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
-import { piecesOf, solePart } from "../kernels/like.js";
 import { columnOfScalars, scalarOf } from "../values/scalars.js";
 import { BOOL } from "../values/types.js";
 import type { Bound, ColumnTest, Condition } from "./bound.js";
@@ -42,6 +41,7 @@ export function* conditionInSteps(node: Bound, pace = new Pace(PARTS)): Steps<Co
 
 /** Parts per step. */
 const PARTS = 1024;
+
 const TRUE = columnOfScalars(BOOL, [true]);
 
 /** Returns the test of an operand that is a column. */
@@ -53,28 +53,3 @@ export const notCondition = (part: Condition): Condition =>
 
 export const withCondition = (node: Bound, condition: Condition): Bound =>
   node.kind === "call" && condition.kind !== "unknown" ? { ...node, condition } : node;
-
-/** Returns the condition of LIKE with a constant pattern. @param escaping as for `likeKernel` */
-export function likeCondition(operand: Bound, pattern: string, escaping: string): Condition {
-  if (operand.kind !== "column") return UNKNOWN_CONDITION;
-  const pieces = piecesOf(pattern, escaping);
-  const part = solePart(pieces);
-  switch (part?.where) {
-    case "whole":
-      return testOf(operand, { kind: "in", values: columnOfScalars(operand.type, [part.text]) });
-    case "start":
-      return testOf(operand, { kind: "startsWith", prefix: part.text });
-    case "any":
-      return testOf(operand, { kind: "contains", text: part.text });
-  }
-  const tests: ColumnTest[] = [];
-  for (const [index, piece] of pieces.entries()) {
-    if (piece.kind !== "text") continue;
-    tests.push(
-      index === 0 ? { kind: "startsWith", prefix: piece.text } : { kind: "contains", text: piece.text },
-    );
-  }
-  if (tests.length === 0) return UNKNOWN_CONDITION;
-  const parts = tests.map((test) => testOf(operand, test));
-  return { kind: "within", part: parts.length === 1 ? parts[0] : { kind: "and", parts } };
-}

@@ -4,7 +4,7 @@ import type { DecimalType, FloatType } from "../../arrow/types/type.js";
 import { Pace } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { columnOfFloats, fixedColumn, floatArray, perRow } from "../kernels/arithmetic.js";
-import { rescale } from "../kernels/casts.js";
+import { rescale } from "../kernels/decimals.js";
 import { bitsColumn, numbersOf, type ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { BOOL, FLOAT32, FLOAT64, INT64, type ValueType } from "../values/types.js";

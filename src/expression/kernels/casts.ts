@@ -59,9 +59,11 @@ import {
   type ValueType,
 } from "../values/types.js";
 import { fixedColumn } from "./arithmetic.js";
+import { parseDecimal, rescale } from "./decimals.js";
 import { RowPace, TextLane } from "./textRows.js";
 
 type TimeType = Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>;
+
 const NANOS_PER_DAY = 86_400_000_000_000n;
 
 /** Returns the cast of an operand; null if there is none between the types. */
@@ -91,6 +93,7 @@ export function castKernel(from: ValueType, to: ValueType, isTry: boolean): Valu
 }
 
 const STEP_ROWS = 256;
+
 /** Maximum length, in UTF-16 units, of the text of a number, a time or a boolean. */
 const MAX_VALUE_TEXT = 2 ** 14;
 
@@ -425,27 +428,6 @@ function toDecimal(from: ValueType, to: DecimalType): Convert | null {
     default:
       return null;
   }
-}
-
-/** Converts an unscaled value to another scale. Halves are rounded away from zero. */
-export function rescale(value: bigint, from: number, to: number): bigint {
-  if (to >= from) return value * 10n ** BigInt(to - from);
-  const divisor = 10n ** BigInt(from - to);
-  const half = divisor / 2n;
-  return value < 0n ? -((-value + half) / divisor) : (value + half) / divisor;
-}
-
-/** Maximum number of characters of a number: no type has nearly as many digits, and parsing them is slow. */
-const MAX_NUMBER_TEXT = 1000;
-
-export function parseDecimal(text: string, scale: number): bigint | null {
-  if (text.length > MAX_NUMBER_TEXT) return null;
-  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
-  if (match === null || `${match[2]}${match[3] ?? ""}` === "") return null;
-  const fraction = match[3] ?? "";
-  const digits = BigInt(match[2] + fraction);
-  const value = rescale(digits, fraction.length - Number(match[4] ?? 0), scale);
-  return match[1] === "-" ? -value : value;
 }
 
 function decimalText(value: bigint, scale: number): string {

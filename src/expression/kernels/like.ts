@@ -4,18 +4,16 @@
  */
 
 import { isValid } from "../../arrow/columns/validity.js";
-import { Pace, type Steps } from "../../async/eventLoop.js";
+import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, single, withSets } from "../regex/characterSets.js";
 import type { Pattern } from "../regex/pattern.js";
 import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
-import { textOfBytes } from "../values/scalars.js";
 import { loopInSteps, ROW_WORK, STEP_BYTES, STEP_SCANNED } from "../values/work.js";
 import { ByteSearch } from "./byteSearch.js";
 import { piecesAutomaton, relationAutomaton, type TextAutomaton } from "./textAutomaton.js";
 import { TextQuestion, type TextTest } from "./textQuestion.js";
-import { TextLane, truthRows } from "./textRows.js";
 
 /** @param escaping a character that makes the wildcard after it literal */
 export function* likeKernel(
@@ -47,40 +45,6 @@ function automatonOf(pieces: readonly Piece[]): TextAutomaton | null {
 }
 
 const encoder = new TextEncoder();
-
-const MAX_PATTERNS = 256;
-/** Work of compiling a pattern besides its characters, and of a step: a character takes some microseconds. */
-const PATTERN_WORK = 16;
-const STEP_PATTERNS = 256;
-
-export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated: boolean): ValueKernel {
-  const tests = new Map<string, TextTest>();
-  const pace = new Pace(STEP_PATTERNS);
-  function* testOf(pattern: string): Steps<TextTest> {
-    const cached = tests.get(pattern);
-    if (cached !== undefined) return cached;
-    const test = yield* piecesTest(piecesOf(pattern, escaping), ignoresCase);
-    if (pace.isStep(PATTERN_WORK + pattern.length)) yield;
-    // Looking up a long pattern takes as long as compiling it.
-    if (pattern.length > LONG_PATTERN) return test;
-    if (tests.size >= MAX_PATTERNS) tests.clear();
-    tests.set(pattern, test);
-    return test;
-  }
-  return ([operand, patterns], length, valid) => {
-    const [lane, patternLane] = [new TextLane(operand), new TextLane(patterns)];
-    return truthRows([lane, patternLane], length, valid, function* test(row) {
-      const pattern = yield* textOfBytes(patternLane.bytes, patternLane.start(row), patternLane.end(row));
-      const { bytes } = lane;
-      const [start, end] = [lane.start(row), lane.end(row)];
-      const like = yield* testOf(pattern);
-      return (like.fits(bytes, start, end) ?? (yield* like.inSteps(bytes, start, end))) !== isNegated;
-    });
-  };
-}
-
-/** Maximum length of a pattern that is kept. */
-const LONG_PATTERN = 256;
 
 /** Tests if some part of a text matches a regular expression. */
 export const automatonTest = (automaton: Automaton): TextTest => ({
@@ -128,7 +92,7 @@ export function textTest(
 
 type Piece = { readonly kind: "text"; text: string } | { readonly kind: "one" } | { readonly kind: "any" };
 
-function* piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Steps<TextTest> {
+export function* piecesTest(pieces: readonly Piece[], ignoresCase: boolean): Steps<TextTest> {
   const part = ignoresCase ? null : solePart(pieces);
   if (part !== null) return textsTest(part.where, encoder.encode(part.text));
   const parts = yield* withSets(() => patternOf(pieces, ignoresCase));

@@ -1,28 +1,11 @@
 /** Calls of aggregate functions: `count(*)`, `count(DISTINCT a)`, `sum(a) FILTER (WHERE b)`. */
 
 import type { Steps } from "../../async/eventLoop.js";
+import { SPELLINGS } from "./aggregateNames.js";
 import type { Grammar } from "./grammar.js";
 import { numberLiteral } from "./literals.js";
 import { LOOSEST } from "./operators.js";
 import { NOWHERE, type Syntax } from "./syntax.js";
-
-/** Names of aggregate functions that have several. */
-const SPELLINGS: ReadonlyMap<string, string> = new Map([
-  ["mean", "avg"],
-  ["stddev", "stddev_samp"],
-  ["variance", "var_samp"],
-  ["approx_distinct", "approx_count_distinct"],
-  ["first_value", "first"],
-  ["last_value", "last"],
-  ["percentile_cont", "quantile_cont"],
-]);
-
-/** Names that call an aggregate function. */
-export const AGGREGATES: ReadonlySet<string> = new Set([
-  ...["count", "approx_count_distinct", "sum", "avg", "min", "max", "first", "last", "any_value"],
-  ...["stddev_samp", "stddev_pop", "var_samp", "var_pop", "median", "quantile_cont"],
-  ...SPELLINGS.keys(),
-]);
 
 /** Parses a call after its opening parenthesis, with WITHIN GROUP and FILTER after it. */
 export function* parseAggregate(grammar: Grammar, spelling: string, index: number): Steps<Syntax> {

@@ -1,7 +1,8 @@
 /** Forms that begin with a word: CASE, CAST, and calls, some with words between the operands. */
 
 import type { Steps } from "../../async/eventLoop.js";
-import { AGGREGATES, parseAggregate } from "./aggregates.js";
+import { AGGREGATES } from "./aggregateNames.js";
+import { parseAggregate } from "./aggregates.js";
 import type { Grammar } from "./grammar.js";
 import { numberLiteral, typeNameAt } from "./literals.js";
 import { COMPARE, LOOSEST } from "./operators.js";

@@ -109,3 +109,7 @@ export type Syntax = SyntaxForm & {
 
 /** The node of a kind. */
 export type SyntaxOf<Kind extends Syntax["kind"]> = Extract<Syntax, { readonly kind: Kind }>;
+
+/** True if the value holds a parsed expression. */
+export const hasSyntax = (value: unknown): value is { readonly syntax: Syntax } =>
+  typeof value === "object" && value !== null && "syntax" in value && typeof value.syntax === "object";

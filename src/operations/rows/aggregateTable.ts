@@ -3,8 +3,8 @@
 import type { RecordBatch } from "apache-arrow";
 import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
-import { isExpression } from "../../expression/build.js";
 import type { ExpressionInput } from "../../expression/expression.js";
+import { isExpression } from "../../expression/isExpression.js";
 import { shortly } from "../../optionMembers.js";
 import { type AggregatePlan, planAggregate } from "../../query/aggregate/aggregatePlan.js";
 import {

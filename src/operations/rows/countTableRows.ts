@@ -1,11 +1,10 @@
 /** CountTableRows: counts live rows from the manifest alone, or the rows that a predicate selects. */
 
 import { RowNumbers } from "../../query/columns/systemColumns.js";
-import { countFiltered } from "../../query/filter/filter.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { liveRowCount, physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
-import { filterOf } from "../filter.js";
+import { filtering, filterOf } from "../filter.js";
 import { rowProgress, SeenRows } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { optionalBoolean } from "../request.js";
@@ -25,9 +24,11 @@ export const countTableRows: OperationBody<"countTableRows"> = async (context, r
   let count: number;
   if (predicate !== undefined && predicate !== null) {
     const source = versionSource(snapshot);
+    const filter = await filterOf(snapshot, predicate, request.params, "predicate", signal, useIndexes);
+    const { countFiltered } = await filtering.get();
     count = await countFiltered(source, {
       fragments,
-      filter: await filterOf(snapshot, predicate, request.params, "predicate", signal, useIndexes),
+      filter,
       numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,

@@ -1,7 +1,8 @@
 /** DeleteFromTable: deletes the rows that a predicate selects. Creates a version even if it selects none. */
 
 import { deleteMatching } from "../../write/changes/deleteMatching.js";
-import { filterOf, textOfFilter } from "../filter.js";
+import { filterOf } from "../filter.js";
+import { textOfFilter } from "../filterText.js";
 import { rowProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
 import { openWritable } from "../snapshot.js";

@@ -17,7 +17,6 @@ import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
-import { planOrder } from "../../query/order/order.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
 import type { RequestedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
@@ -40,9 +39,10 @@ export interface PlannedQuery {
   readonly options: Omit<QueryOptions, "readAhead">;
 }
 
-/** The first search loads this module. */
+/** The first search, and the first query with an order, load these modules. */
 const vectorSearches = lazyModule(() => import("../../query/vector/vectorSearch.js"));
 const vectorIndexes = lazyModule(() => import("../../query/vector/vectorIndexes.js"));
+const ordering = lazyModule(() => import("../../query/order/order.js"));
 const textQueries = lazyModule(() => import("./textQuery.js"));
 
 /** Default number of rows of a search. */
@@ -116,7 +116,9 @@ export async function planQuery(
       : null,
     filter,
     rerank,
-    order: planOrder(request.orderBy, fields, reads),
+    order: isAbsent(request.orderBy)
+      ? null
+      : (await ordering.get()).planOrder(request.orderBy, fields, reads),
     offset,
     limit,
   };

@@ -2,7 +2,7 @@
 
 import { typeInText } from "../../arrow/types/type.js";
 import { TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
-import { AGGREGATES } from "../../expression/parse/aggregates.js";
+import { AGGREGATES } from "../../expression/parse/aggregateNames.js";
 import type { TypedField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
 import { nearestHint } from "../../nearestName.js";

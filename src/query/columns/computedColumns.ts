@@ -4,11 +4,34 @@ import type { Field } from "apache-arrow";
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { runAsync } from "../../async/eventLoop.js";
+import type { Effort } from "../../expression/evaluate/bound.js";
 import type { BoundExpression } from "../../expression/expression.js";
 import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
 import type { ColumnSource } from "./columnReads.js";
 import { addressesAmong } from "./rowAddresses.js";
 import type { RowNumbers } from "./systemColumns.js";
+
+/** Maximum rows of a batch for expressions. */
+const EXPRESSION_ROWS = 65_536;
+/** Maximum rows of a batch of number comparisons; a batch costs as much as ten thousand of these. */
+const QUICK_ROWS = 262_144;
+/** Minimum rows of a batch for expressions. */
+const MIN_EXPRESSION_ROWS = 1024;
+/** Rows of a batch times parts of the expression: work between two turns of the event loop. */
+const EXPRESSION_WORK = 2 ** 22;
+
+/** Rows of a batch times operands of a call that makes texts or lists: all of them are in memory at once. */
+const WIDE_WORK = 2 ** 17;
+
+/** Returns the rows of a batch for an expression: fewer if it has many parts. */
+export const expressionRows = ({ size, widest, isQuick }: Effort): number =>
+  Math.min(
+    Math.max(
+      MIN_EXPRESSION_ROWS,
+      Math.min(isQuick ? QUICK_ROWS : EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size)),
+    ),
+    widest === 0 ? QUICK_ROWS : Math.ceil(WIDE_WORK / widest),
+  );
 
 /** An expression, and the sources of its inputs in the expression's order. */
 export interface Computation {

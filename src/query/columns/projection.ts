@@ -10,10 +10,11 @@ import { Field as ArrowField, Schema } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { runSync, type Steps } from "../../async/eventLoop.js";
+import { lazyModule, lazySteps } from "../../async/lazy.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
-import { type Expression, isExpression } from "../../expression/build.js";
+import type { Expression } from "../../expression/build.js";
 import type { Effort } from "../../expression/evaluate/bound.js";
-import { bindExpression } from "../../expression/expression.js";
+import { isExpression } from "../../expression/isExpression.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { ColumnSelection, FilterParameters } from "../../namespace/queries.js";
 import { type FieldChain, planLeaves } from "../../rows/leafPlan.js";
@@ -22,6 +23,9 @@ import { ColumnReads, type ColumnSource, type RowsPlan } from "./columnReads.js"
 import { type Computation, columnsFrom, compute, computedField, needAddresses } from "./computedColumns.js";
 import { DISTANCE, foundField, QUERY_INDEX, SCORE } from "./foundColumns.js";
 import { type RowNumbers, type SystemColumn, spelledPath, systemField } from "./systemColumns.js";
+
+/** The first computed column loads this module. */
+const expressions = lazyModule(() => import("../../expression/expression.js"));
 
 const ROW_ID: SystemColumn = "_rowid";
 /** Stands for all columns of the table in a list of names. */
@@ -274,6 +278,7 @@ class Resolver {
   }
 
   *#bound(what: string | Expression, name: string): Steps<ResolvedColumn> {
+    const { bindExpression } = yield* lazySteps(expressions);
     const expression = yield* bindExpression(what, this.#parameters, this.#reads.bindable, "columns");
     if (expression.column !== null) return this.#stored(expression.column, name);
     const inputs = expression.paths.map((path) => this.#reads.source(path));

@@ -1,44 +1,28 @@
 /** Filters: plans which columns a condition needs, and selects rows batch by batch, as on disk. */
 
 import { runAsync, type Steps } from "../../async/eventLoop.js";
+import { lazyModule, lazySteps } from "../../async/lazy.js";
 import { InvalidInputError } from "../../errors.js";
-import type { Effort } from "../../expression/evaluate/bound.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import type { DataFragment } from "../../format/table.js";
+import { messageName } from "../../indexes/messageName.js";
 import type { FilterParameters } from "../../namespace/queries.js";
 import type { TableField } from "../../schema/schema.js";
+import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { ColumnReads, type RowsPlan } from "../columns/columnReads.js";
-import { type Computation, columnsFrom } from "../columns/computedColumns.js";
+import { ColumnReads, type ColumnSource, type RowsPlan } from "../columns/columnReads.js";
+import { type Computation, columnsFrom, expressionRows } from "../columns/computedColumns.js";
 import type { FoundColumn } from "../columns/foundColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
-import { FilterLookups } from "../indexes/filterLookups.js";
+import type { FilterLookups } from "../indexes/filterLookups.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
+import { takenBatches } from "../scan/chosenRows.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
-import { type ScannedRows, type ScanRequest, takenBatches } from "../scan/scan.js";
+import type { ScannedRows, ScanRequest } from "../scan/scan.js";
 
-/** Maximum rows of a batch for expressions. */
-const EXPRESSION_ROWS = 65_536;
-/** Maximum rows of a batch of number comparisons; a batch costs as much as ten thousand of these. */
-const QUICK_ROWS = 262_144;
-/** Minimum rows of a batch for expressions. */
-const MIN_EXPRESSION_ROWS = 1024;
-/** Rows of a batch times parts of the expression: work between two turns of the event loop. */
-const EXPRESSION_WORK = 2 ** 22;
-
-/** Rows of a batch times operands of a call that makes texts or lists: all of them are in memory at once. */
-const WIDE_WORK = 2 ** 17;
-
-/** Returns the rows of a batch for an expression: fewer if it has many parts. */
-export const expressionRows = ({ size, widest, isQuick }: Effort): number =>
-  Math.min(
-    Math.max(
-      MIN_EXPRESSION_ROWS,
-      Math.min(isQuick ? QUICK_ROWS : EXPRESSION_ROWS, Math.floor(EXPRESSION_WORK / size)),
-    ),
-    widest === 0 ? QUICK_ROWS : Math.ceil(WIDE_WORK / widest),
-  );
+/** The first filter that indexes may answer loads this module. */
+const looking = lazyModule(() => import("../indexes/filterLookups.js"));
 
 /** A filter, and the plan for reading its columns. */
 export interface Filter extends Computation {
@@ -78,9 +62,11 @@ export function* planFilter(
   checkMeaning(expression.paths, reads, label);
   const inputs = expression.paths.map((path) => reads.source(path));
   const lookups =
-    of === undefined || of.useIndexes === false
+    of === undefined || of.useIndexes === false || !mayLookUp(of.version, inputs)
       ? null
-      : yield* FilterLookups.of(of.version, expression, inputs, fields, of.useIndexes !== undefined);
+      : yield* (yield* lazySteps(looking)).FilterLookups.of(
+          ...([of.version, expression, inputs, fields, of.useIndexes !== undefined] as const),
+        );
   const projection = { ...reads.plan(), withAddresses: true };
   return {
     expression,
@@ -94,6 +80,17 @@ export function* planFilter(
     isIndexedOnly: of?.useIndexes === "only",
   };
 }
+
+/** Details of indexes that answer no filter. */
+const ANSWER_NO_FILTER: ReadonlySet<string> = new Set(["InvertedIndexDetails", "VectorIndexDetails"]);
+
+/** False if neither an index nor the ids of rows can answer any filter. */
+const mayLookUp = ({ file }: OpenVersion<ReaderEnvironment>, inputs: readonly ColumnSource[]): boolean =>
+  inputs.some(({ kind }) => kind === "system") ||
+  (file.indexSection?.indices ?? []).some(
+    ({ name, indexDetails }) =>
+      !isSystemIndex(name) && !ANSWER_NO_FILTER.has(messageName(indexDetails?.typeUrl ?? "")),
+  );
 
 /** @throws InvalidInputError for a name that both the table and the search have */
 function checkMeaning(paths: BoundExpression["paths"], { sharedNames }: ColumnReads, label: string): void {

@@ -13,38 +13,20 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { leafOf } from "../../arrow/columns/spine.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { concatWords } from "../../bytes/concatWords.js";
-import type { DataFragment } from "../../format/table.js";
 import type { MemoryShare } from "../../memory.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
-import {
-  type BatchRows,
-  physicalRow,
-  pickScanned,
-  type RowPlaces,
-  type ScanRequest,
-  scanColumns,
-  takenBatches,
-} from "../scan/scan.js";
+import { DENSE_PART, readChosenRows, type Selection } from "../scan/chosenRows.js";
+import { type BatchRows, physicalRow, type RowPlaces, type ScanRequest } from "../scan/scan.js";
 import { type FilterRequest, type SelectedBatch, selectedBatches } from "./filter.js";
 
-/** Maximum rows of a batch of all rows of a fragment. */
-const DENSE_ROWS = 65_536;
-/** Fraction of selected rows from which on all rows are read. */
-export const DENSE_PART = 1 / 8;
 /**
  * Maximum bytes of kept values of the filter's columns per fragment; above it, these columns are read again.
  */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const KEPT = "values of the filter's columns";
-/**
- * Prefix for the names of the memory uses of reading rows: reading the filter's columns has the same uses.
- */
-const OF_ROWS = "rows: ";
-
 type RowsRequest = ScanRequest & FilterRequest;
-type ReadRequest = Pick<ScanRequest, "projection" | "readAhead" | "memory" | "signal">;
 
 /** Yields the columns of the selected rows, with their addresses last. */
 export async function* filteredRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
@@ -106,12 +88,6 @@ async function* readSelected(source: FragmentSource, request: RowsRequest): Asyn
   }
 }
 
-/** Reads chosen rows of a fragment: only these, or all rows of the fragment if that is faster. */
-export const readChosenRows = (source: FragmentSource, request: ReadRequest, selection: Selection) =>
-  isDense(selection.rows, selection.seenRows, request.projection)
-    ? scanSelected(source, request, selection)
-    : takenBatches(source, request.projection, selection.fragment, selection.rows, request.signal);
-
 /** For each output of a plan, the output of the filter's plan with the same values, if there is one. */
 type SharedOutputs = readonly (number | undefined)[];
 
@@ -150,24 +126,11 @@ function withoutOutputs(plan: RowsPlan, shared: SharedOutputs): RowsPlan {
   };
 }
 
-/** Selected rows of one fragment. */
-export interface Selection {
-  readonly fragment: DataFragment;
-  /** Physical offsets, ascending. */
-  readonly rows: Uint32Array;
-  /** Number of rows that the filter read. */
-  readonly seenRows: number;
-}
-
 /** Selected rows with some of their values. */
 interface KeptSelection extends Selection {
   /** Values of some of the filter's columns in these rows; null if they were not kept. */
   readonly kept: readonly Column[] | null;
 }
-
-/** True if so large a part of the rows is wanted that reading all of them is faster. */
-export const isDense = (rows: Uint32Array, rowCount: number, plan: RowsPlan): boolean =>
-  rows.length >= rowCount * DENSE_PART && !plan.hasBlobs;
 
 /** Yields the rows that a filter selects, fragment by fragment. Leaves out fragments without such rows. */
 export function selectedRows(source: FragmentSource, request: FilterRequest): AsyncGenerator<Selection> {
@@ -260,33 +223,4 @@ function physicalRows(places: RowPlaces, rows: Uint32Array | null, rowCount: num
     physical[index] = physicalRow(places, rows === null ? index : rows[index]);
   }
   return physical;
-}
-
-/** Reads all rows of the fragment, and keeps the selected ones. */
-function scanSelected(
-  source: FragmentSource,
-  request: ReadRequest,
-  { fragment, rows }: Selection,
-): AsyncGenerator<BatchRows> {
-  const { projection, readAhead, memory, signal } = request;
-  const batches = scanColumns(source, {
-    fragments: [fragment],
-    projection: { ...projection, withAddresses: true },
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
-    batchRows: DENSE_ROWS,
-    readAhead,
-    memory: memory && ofRows(memory),
-    signal,
-  });
-  return pickScanned(batches, rows);
-}
-
-/** Returns a share of memory for reading rows, beside that for reading the filter's columns. */
-function ofRows(memory: MemoryShare): MemoryShare {
-  return {
-    spareBytes: (use) => memory.spareBytes(OF_ROWS + use),
-    hold: (use, byteLength) => memory.hold(OF_ROWS + use, byteLength),
-    note: (use, byteLength) => memory.note(OF_ROWS + use, byteLength),
-  };
 }

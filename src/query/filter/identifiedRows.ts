@@ -12,9 +12,9 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { addressesOf, addressWords, wordPairs } from "../columns/rowAddresses.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
+import { readChosenRows } from "../scan/chosenRows.js";
 import { placesOfIds, type RowsOfFragment } from "../scan/rowPlaces.js";
 import type { BatchRows, ScanRequest } from "../scan/scan.js";
-import { readChosenRows } from "./filteredRows.js";
 
 const WORD = 2 ** 32;
 /** Ids between two checks of the event loop. */

@@ -6,11 +6,12 @@
 
 import { runAsync } from "../../async/eventLoop.js";
 import type { RowsPlan } from "../columns/columnReads.js";
-import { columnsFrom } from "../columns/computedColumns.js";
+import { columnsFrom, expressionRows } from "../columns/computedColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
+import { DENSE_PART } from "../scan/chosenRows.js";
 import { type BatchRows, type ScanRequest, scanColumns } from "../scan/scan.js";
-import { expressionRows, type FilterRequest } from "./filter.js";
-import { DENSE_PART, filteredRows, sharedOutputs } from "./filteredRows.js";
+import type { FilterRequest } from "./filter.js";
+import { filteredRows, sharedOutputs } from "./filteredRows.js";
 import { RowSelection } from "./rowSelection.js";
 
 /** Rows of a batch. */

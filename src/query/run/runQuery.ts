@@ -6,16 +6,16 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
 import { type Lazy, lazyModule } from "../../async/lazy.js";
 import { rowsOfBatch } from "../../rows/batchSize.js";
+import { expressionRows } from "../columns/computedColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { computationEffort, type Projection, returnedColumns } from "../columns/projection.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
-import { expressionRows } from "../filter/filter.js";
-import { filteredRows } from "../filter/filteredRows.js";
 import { observedScan } from "../scan/observer.js";
 import type { BatchRows, ScanRequest } from "../scan/scan.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
-/** Vector search, full-text search and sorting are each loaded at their first use. */
+/** Filters, searches by vector, searches by text and sorting are each loaded with their first query. */
+const filtering = lazyModule(() => import("../filter/filteredRows.js"));
 const byVector = lazyModule(() => import("./searchedRows.js"));
 const byText = lazyModule(() => import("./rankedRows.js"));
 const ordering = lazyModule(() => import("../order/orderedRows.js"));
@@ -42,7 +42,7 @@ export function runQuery(
       : order !== null
         ? after(ordering, ({ orderedRows }) => orderedRows(source, { ...request, filter, order, numbers }))
         : filter !== null
-          ? filteredRows(source, { ...request, filter, numbers })
+          ? after(filtering, ({ filteredRows }) => filteredRows(source, { ...request, filter, numbers }))
           : null;
   if (rows === null) {
     const scanned = observedScan(source, options.observer, scanOf(plan, options, batchRows));
@@ -57,10 +57,17 @@ export function batchRowsOf(projection: Projection, requestedRows: number): numb
   return effort.size === 0 ? requestedRows : Math.min(requestedRows, expressionRows(effort));
 }
 
-/** Runs a part of the engine after it is loaded. */
-async function* after<Module, Rows>(
+/** Runs a part of the engine, at once if it is loaded. */
+function after<Module, Rows>(
   module: Lazy<Module>,
-  run: (module: Module) => AsyncIterable<Rows>,
+  run: (module: Module) => AsyncGenerator<Rows>,
+): AsyncGenerator<Rows> {
+  return module.current === undefined ? afterLoading(module, run) : run(module.current);
+}
+
+async function* afterLoading<Module, Rows>(
+  module: Lazy<Module>,
+  run: (module: Module) => AsyncGenerator<Rows>,
 ): AsyncGenerator<Rows> {
   yield* run(await module.get());
 }

@@ -5,23 +5,17 @@
 
 import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { lazyFixedColumn } from "../../arrow/columns/lazyColumn.js";
-import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { mapAhead } from "../../async/parallel.js";
 import type { DataFragment } from "../../format/table.js";
 import { Arena } from "../../io/memory/arena.js";
-import { readBlobs } from "../../rows/blobValues.js";
 import type { RowSpan } from "../../rows/openColumns.js";
 import { type ReadOptions, readColumns } from "../../rows/readColumns.js";
-import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
 import { selectSpan } from "./fragmentRows.js";
 
 /** Number of fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
-
-/** Rows that are read at once if only some rows of a fragment are. */
-const TAKEN_ROWS = 32_768;
 
 /** Name of this use of memory. */
 const ADDRESSES = "row addresses";
@@ -135,7 +129,7 @@ async function* wantedFragments(source: FragmentSource, request: RowsRequest) {
 }
 
 /** Makes row addresses: fragment id high, physical offset low. Lazy, as most filters never read them. */
-function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
+export function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   const pick = (rows: Uint32Array | null): Uint8Array => {
     const { fragmentId } = places;
     const offsets =
@@ -149,73 +143,4 @@ function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   };
   const lazy = { kind: "computed", decode: () => pick(null), pick } as const;
   return lazyFixedColumn(lazy, ADDRESS_BYTES, rowCount, null);
-}
-
-/** Yields some rows of a fragment, ascending, by reading only these. */
-export async function* takenBatches(
-  source: FragmentSource,
-  plan: RowsPlan,
-  fragment: DataFragment,
-  rows: Uint32Array,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<ScannedRows> {
-  const stored = await openFragment(source, fragment, plan.leaves);
-  for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
-    const picked = rows.slice(start, start + TAKEN_ROWS);
-    const rowCount = picked.length;
-    const places = { fragmentId: fragment.id, start: 0, picked };
-    const taken = await takeColumns(source, plan, stored, picked, signal);
-    const columns = plan.hasBlobs ? await readBlobs(source, plan, taken) : taken.columns;
-    yield { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
-  }
-}
-
-/** Yields the rows of a fragment at ascending physical offsets. The batches must contain all of them. */
-export async function* pickScanned(
-  batches: AsyncIterable<ScannedRows>,
-  wanted: Uint32Array,
-): AsyncGenerator<BatchRows> {
-  let next = 0;
-  for await (const { columns, rowCount, places } of batches) {
-    if (next === wanted.length) return;
-    if (areAllWanted(places, rowCount, wanted, next)) {
-      next += rowCount;
-      yield { columns, rowCount };
-      continue;
-    }
-    const rows = rowsAt(places, rowCount, wanted, next);
-    const count = rows.length;
-    if (count === 0) continue;
-    next += count;
-    const taken = count === rowCount ? columns : columns.map((column) => takeColumn(column, rows));
-    yield { columns: taken, rowCount: count };
-  }
-}
-
-/**
- * True if all rows of a gapless batch are wanted: then its first and last row are `rowCount - 1` apart in
- * `wanted`.
- */
-const areAllWanted = ({ start, picked }: RowPlaces, rowCount: number, wanted: Uint32Array, next: number) =>
-  picked === null &&
-  rowCount > 0 &&
-  wanted[next] === start &&
-  wanted[next + rowCount - 1] === start + rowCount - 1;
-
-/**
- * Returns the rows of a batch whose physical offsets are in the ascending list `wanted`, from index `next`
- * on.
- */
-function rowsAt(places: RowPlaces, rowCount: number, wanted: Uint32Array, next: number): Uint32Array {
-  const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));
-  let count = 0;
-  for (let row = 0, index = next; row < rowCount && index < wanted.length; ) {
-    const ahead = wanted[index] - physicalRow(places, row);
-    if (ahead === 0) {
-      rows[count++] = row;
-      index++;
-    }
-    row += places.picked === null && ahead > 0 ? ahead : 1;
-  }
-  return rows.subarray(0, count);
 }

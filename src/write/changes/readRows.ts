@@ -3,8 +3,8 @@
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { type FragmentSource, openFragment } from "../../query/columns/fragmentColumns.js";
 import type { Projection } from "../../query/columns/projection.js";
-import { isDense, type Selection } from "../../query/filter/filteredRows.js";
-import { type BatchRows, pickScanned, scanColumns } from "../../query/scan/scan.js";
+import { isDense, pickScanned, type Selection } from "../../query/scan/chosenRows.js";
+import { type BatchRows, scanColumns } from "../../query/scan/scan.js";
 import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";

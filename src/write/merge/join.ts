@@ -18,13 +18,8 @@ import { type KeyForm, keyColumn, rowsWithKey } from "../../query/compare/keyCol
 import { FilterLookups } from "../../query/indexes/filterLookups.js";
 import type { IndexedRows } from "../../query/indexes/indexedRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
-import {
-  physicalRow,
-  type RowPlaces,
-  type ScannedRows,
-  scanColumns,
-  takenBatches,
-} from "../../query/scan/scan.js";
+import { takenBatches } from "../../query/scan/chosenRows.js";
+import { physicalRow, type RowPlaces, type ScannedRows, scanColumns } from "../../query/scan/scan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
 import { physicalRowCount } from "../../table/fragments/tableStatistics.js";

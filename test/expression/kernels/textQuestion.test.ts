@@ -14,7 +14,8 @@ import type { ValueKernel } from "../../../src/expression/values/operands.js";
 import { madeBy } from "../../../src/expression/values/operands.js";
 import { columnOfScalars } from "../../../src/expression/values/scalars.js";
 import { STRING } from "../../../src/expression/values/types.js";
-import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../../src/file/compression/fsst.js";
+import { decodeFsst, decodeFsstSymbols } from "../../../src/file/compression/fsst.js";
+import { encodeFsst } from "../../../src/file/compression/fsstEncoder.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
 

@@ -3,7 +3,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { FixedColumn } from "../../../src/arrow/columns/column.js";
-import { pickScanned, type ScannedRows } from "../../../src/query/scan/scan.js";
+import { pickScanned } from "../../../src/query/scan/chosenRows.js";
+import type { ScannedRows } from "../../../src/query/scan/scan.js";
 
 /** A batch whose column holds the physical offset of each row. */
 function batchOf(offsets: readonly number[], hasGaps: boolean): ScannedRows {
