@@ -58,6 +58,7 @@ const PARTS: {
   readonly [Name in Part]: Lazy<{ readonly [Each in NamesOfPart<Name>]: OperationBody<Each> }>;
 } = {
   reading: lazyModule(() => import("./engine/reading.js")),
+  taking: lazyModule(() => import("./engine/taking.js")),
   aggregating: lazyModule(() => import("./engine/aggregating.js")),
   describing: lazyModule(() => import("./engine/describing.js")),
   changing: lazyModule(() => import("./engine/changing.js")),

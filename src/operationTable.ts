@@ -23,7 +23,7 @@ import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
 
 /** Modules of `engine/`, each loaded with the first call of one of its operations. */
-export type Part = "reading" | "aggregating" | "describing" | "changing" | "upkeep";
+export type Part = "reading" | "taking" | "aggregating" | "describing" | "changing" | "upkeep";
 
 /** Traits that most operations do not have. */
 interface Traits {
@@ -60,6 +60,7 @@ const operationOf =
   ): Operation<PartName, Request, Answer> => ({ part, members, ...traits });
 
 const reading = operationOf("reading");
+const taking = operationOf("taking");
 const aggregating = operationOf("aggregating");
 const describing = operationOf("describing");
 const changing = operationOf("changing");
@@ -222,18 +223,18 @@ export const OPERATIONS = {
     { takesRows: true },
   ),
   queryTable: reading<queries.QueryTableRequest, queries.QueryResult>()(QUERY),
-  takeRows: reading<queries.TakeRowsRequest, Table>()(
+  takeRows: taking<queries.TakeRowsRequest, Table>()(
     { ...values("branch version asOf tag rowOffsets"), columns },
     { authorizedAs: "queryTable" },
   ),
-  takeTableRows: reading<queries.TakeTableRowsRequest, queries.QueryResult>()(
+  takeTableRows: taking<queries.TakeTableRowsRequest, queries.QueryResult>()(
     {
       ...values("branch version asOf tag rowIds offsets withRowId batchSize batchBytes maxColumns memory"),
       columns,
     },
     { authorizedAs: "queryTable" },
   ),
-  takeBlobs: reading<queries.TakeBlobsRequest, (queries.LazyBlob | null)[]>()(
+  takeBlobs: taking<queries.TakeBlobsRequest, (queries.LazyBlob | null)[]>()(
     values("branch version asOf tag column rowOffsets rowIds"),
     {
       authorizedAs: "queryTable",

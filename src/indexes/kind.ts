@@ -253,3 +253,6 @@ export interface MergeableKind<Index extends MergeableIndex = MergeableIndex>
 export interface IndexKind extends MergeableKind<OpenIndex> {
   readonly name: IndexKindName;
 }
+
+/** Functions that write and read the files of a kind. */
+export type KindFiles = Pick<IndexKind, "build" | "merge" | "open">;

@@ -2,11 +2,9 @@
 
 import { describe, expect, it } from "vitest";
 import type { IndexKind } from "../../src/indexes/kind.js";
+import { BITMAP, BTREE, NGRAM } from "../../src/indexes/kinds/scalarKinds.js";
 import type { RowMoves } from "../../src/indexes/moves.js";
 import { RowIds } from "../../src/indexes/rowIds.js";
-import { BITMAP } from "../../src/indexes/scalar/bitmap.js";
-import { BTREE } from "../../src/indexes/scalar/btree.js";
-import { NGRAM } from "../../src/indexes/scalar/ngram.js";
 import { Random } from "../support/generators.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { expectAnswers } from "./expectAnswers.js";

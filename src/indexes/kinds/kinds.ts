@@ -2,14 +2,8 @@
 
 import type { IndexKind, IndexKindName } from "../kind.js";
 import { messageName } from "../messageName.js";
-import { BITMAP } from "../scalar/bitmap.js";
-import { BLOOMFILTER } from "../scalar/bloomFilter.js";
-import { BTREE } from "../scalar/btree.js";
-import { LABEL_LIST } from "../scalar/labelList.js";
-import { NGRAM } from "../scalar/ngram.js";
-import { ZONEMAP } from "../scalar/zonemap.js";
-import { FM } from "../substring/fm.js";
 import { FTS } from "../text/fts.js";
+import { BITMAP, BLOOMFILTER, BTREE, FM, LABEL_LIST, NGRAM, ZONEMAP } from "./scalarKinds.js";
 
 /** Returns the kind of this name; null if this release does not know it. */
 export const kindOfName = (name: string): IndexKind | null => KINDS.get(name as IndexKindName) ?? null;

@@ -1,13 +1,19 @@
 /** BITMAP: one row set per value, in one file (bitmapFile.ts). */
 
 import type { LogicalType } from "../../arrow/types/type.js";
+import type { TableField } from "../../schema/schema.js";
 import type {
   IndexAnswer,
-  IndexKind,
+  IndexFiles,
   IndexQuery,
   IndexSearchOptions,
+  IndexTarget,
+  KindFiles,
+  OldSegment,
   OpenIndex,
+  RowStream,
   SearchEstimate,
+  WrittenFiles,
 } from "../kind.js";
 import { isOrderQuery, queryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
@@ -15,33 +21,21 @@ import { counted } from "../sortedRows.js";
 import { BITMAP_FORM, BitmapFile, writeSets } from "./bitmapFile.js";
 import { groupByValue } from "./groupByValue.js";
 
-/** True if values of this type can have bitmaps. */
-export function hasBitmaps({ kind }: LogicalType): boolean {
-  return kind === "bool" || kind === "int" || kind === "string" || kind === "binary";
+const build = (rows: RowStream, target: IndexTarget): Promise<WrittenFiles> => merge([], rows, target);
+
+async function merge(
+  old: readonly OldSegment[],
+  rows: RowStream,
+  target: IndexTarget,
+): Promise<WrittenFiles> {
+  const { type } = target.field;
+  const before = old.map(({ index, moves }) => (index as BitmapSearch).file.groups(moves, target.signal));
+  const added = groupByValue(counted(rows, target), type, target.sort);
+  return [await writeSets(target, BITMAP_FORM, type, [...before, added])];
 }
 
-export const BITMAP: IndexKind = {
-  name: "BITMAP",
-  typeUrl: "/lance.table.BitmapIndexDetails",
-  indexVersion: 0,
-  maxIndexVersion: 0,
-  storesAddresses: false,
-  takesDictionaries: true,
-
-  refusal: ({ type }) =>
-    hasBitmaps(type) ? null : "is of a type other than booleans, integers, text and binary",
-
-  build: (rows, target) => BITMAP.merge([], rows, target),
-
-  async merge(old, rows, target) {
-    const { type } = target.field;
-    const before = old.map(({ index, moves }) => (index as BitmapSearch).file.groups(moves, target.signal));
-    const added = groupByValue(counted(rows, target), type, target.sort);
-    return [await writeSets(target, BITMAP_FORM, type, [...before, added])];
-  },
-
-  open: async (files, { type }) => new BitmapSearch(type, await BitmapFile.open(files, BITMAP_FORM, type)),
-};
+const open = async (files: IndexFiles, { type }: TableField): Promise<OpenIndex> =>
+  new BitmapSearch(type, await BitmapFile.open(files, BITMAP_FORM, type));
 
 class BitmapSearch implements OpenIndex {
   readonly kind = "BITMAP";
@@ -76,3 +70,5 @@ class BitmapSearch implements OpenIndex {
     return query.kind === "isNull" ? this.file.nullRows : this.file.rowsOf(queryValues(this.type, query));
   }
 }
+
+export const BITMAP_FILES: KindFiles = { build, merge, open };

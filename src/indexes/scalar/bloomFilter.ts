@@ -31,15 +31,16 @@ import {
 import type {
   IndexAnswer,
   IndexFiles,
-  IndexKind,
   IndexParameters,
   IndexQuery,
   IndexSearchOptions,
   IndexTarget,
+  KindFiles,
   OldSegment,
   OpenIndex,
   RowStream,
   SearchEstimate,
+  WrittenFiles,
   WrittenIndexFile,
 } from "../kind.js";
 import type { RowMoves } from "../moves.js";
@@ -84,51 +85,33 @@ const COLUMNS: readonly FileColumnType[] = [
   { name: "bloom_filter_data", type: BINARY_TYPE },
 ];
 
-export const BLOOMFILTER: IndexKind = {
-  name: "BLOOMFILTER",
-  typeUrl: "/lance.index.pb.BloomFilterIndexDetails",
-  indexVersion: 0,
-  maxIndexVersion: 0,
-  storesAddresses: true,
+const build = async (rows: RowStream, target: IndexTarget): Promise<WrittenFiles> => [
+  await write(rows, [], target),
+];
 
-  // LanceDB fails to search or merge a Bloom filter of booleans, float16 or fixed-size binary.
-  refusal({ type }) {
-    switch (type.kind) {
-      case "int":
-      case "date":
-      case "time":
-      case "timestamp":
-      case "string":
-      case "binary":
-        return null;
-      case "float":
-        if (type.bits > 16) return null;
-        break;
-    }
-    return "is of a type other than integers, float32, float64, text, binary, dates and times";
-  },
+const merge = async (
+  old: readonly OldSegment[],
+  rows: RowStream,
+  target: IndexTarget,
+): Promise<WrittenFiles> => [
+  await write(rows, old as readonly OldSegment<BloomSearch>[], withParameters(old, target)),
+];
 
-  build: async (rows, target) => [await write(rows, [], target)],
-  merge: async (old, rows, target) => [
-    await write(rows, old as readonly OldSegment<BloomSearch>[], withParameters(old, target)),
-  ],
-
-  async open(files) {
-    const file: OpenIndexFile = await OpenIndexFile.open(files, FILE_NAME, COLUMNS);
-    const probability = Number(file.text(PROBABILITY_KEY) ?? PROBABILITY);
-    const parameters = {
-      rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS),
-      // The probability matters only for new filters.
-      ...(probability > 0 && probability <= MAX_PROBABILITY && { [PROBABILITY_KEY]: probability }),
-    };
-    const zones = await readZones(file);
-    const nulls = await file.column("has_null");
-    if (nulls.kind !== "bits" || nulls.validity !== null) file.fail("has_null holds nulls");
-    const { bits, bitOffset } = nulls;
-    const hasNull = zones.map((_, zone) => bitAt(bits, bitOffset + zone) === 1);
-    return new BloomSearch(files, file, parameters, zones, hasNull);
-  },
-};
+async function open(files: IndexFiles): Promise<OpenIndex> {
+  const file: OpenIndexFile = await OpenIndexFile.open(files, FILE_NAME, COLUMNS);
+  const probability = Number(file.text(PROBABILITY_KEY) ?? PROBABILITY);
+  const parameters = {
+    rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS),
+    // The probability matters only for new filters.
+    ...(probability > 0 && probability <= MAX_PROBABILITY && { [PROBABILITY_KEY]: probability }),
+  };
+  const zones = await readZones(file);
+  const nulls = await file.column("has_null");
+  if (nulls.kind !== "bits" || nulls.validity !== null) file.fail("has_null holds nulls");
+  const { bits, bitOffset } = nulls;
+  const hasNull = zones.map((_, zone) => bitAt(bits, bitOffset + zone) === 1);
+  return new BloomSearch(files, file, parameters, zones, hasNull);
+}
 
 /** Returns the bytes of a filter for a number of values: a power of two. */
 export function filterBytes(valueCount: number, probability: number): number {
@@ -362,3 +345,5 @@ class BloomSearch implements OpenIndex {
     return filters;
   }
 }
+
+export const BLOOMFILTER_FILES: KindFiles = { build, merge, open };

@@ -18,7 +18,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
-import { type LogicalType, timeBits } from "../../arrow/types/type.js";
+import type { LogicalType } from "../../arrow/types/type.js";
 import { bothOf } from "../../async/parallel.js";
 import { UnsupportedError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
@@ -31,7 +31,15 @@ import {
   uint32Column,
   writeIndexFile,
 } from "../indexFile.js";
-import type { IndexFiles, IndexKind, IndexTarget, OpenIndex, RowStream, WrittenFiles } from "../kind.js";
+import type {
+  IndexFiles,
+  IndexTarget,
+  KindFiles,
+  OldSegment,
+  OpenIndex,
+  RowStream,
+  WrittenFiles,
+} from "../kind.js";
 import { counted, mergeSorted, movedRows } from "../sortedRows.js";
 import { BTreeSearch } from "./btreeSearch.js";
 
@@ -54,47 +62,17 @@ const pageLookup = (type: LogicalType): FileColumnType[] => [
   { name: "page_idx", type: UINT32 },
 ];
 
-export const BTREE: IndexKind = {
-  name: "BTREE",
-  typeUrl: "/lance.table.BTreeIndexDetails",
-  indexVersion: 0,
-  maxIndexVersion: 0,
-  storesAddresses: false,
+function build(rows: RowStream, target: IndexTarget): Promise<WrittenFiles> {
+  const sorting = withSortProgress(target);
+  return write(sorting.sort(counted(rows, sorting), target.field.type), target);
+}
 
-  refusal({ type }) {
-    switch (type.kind) {
-      case "bool":
-      case "int":
-      case "float":
-      case "date":
-      case "timestamp":
-      case "fixedSizeBinary":
-        return null;
-      case "time":
-        if (timeBits(type.unit) === 64) return null;
-        break;
-      case "string":
-        if (!type.large) return null;
-    }
-    return "is of a type other than booleans, numbers without a scale, text with 32-bit offsets, fixed-size binary, dates and times";
-  },
-
-  build(rows, target) {
-    const sorting = withSortProgress(target);
-    return write(sorting.sort(counted(rows, sorting), target.field.type), target);
-  },
-
-  merge(old, rows, target) {
-    const sorted = old.map(({ index, moves }) =>
-      movedRows((index as BTreeSearch).rows(target.signal), moves),
-    );
-    const sorting = withSortProgress(target);
-    const added = sorting.sort(counted(rows, sorting), target.field.type);
-    return write(mergeSorted([...sorted, added], target.field.type), target);
-  },
-
-  open,
-};
+function merge(old: readonly OldSegment[], rows: RowStream, target: IndexTarget): Promise<WrittenFiles> {
+  const sorted = old.map(({ index, moves }) => movedRows((index as BTreeSearch).rows(target.signal), moves));
+  const sorting = withSortProgress(target);
+  const added = sorting.sort(counted(rows, sorting), target.field.type);
+  return write(mergeSorted([...sorted, added], target.field.type), target);
+}
 
 async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
   const [lookup, data] = await bothOf(
@@ -176,3 +154,5 @@ function rowsOfPages(start: number, rowCount: number, which: number): Uint32Arra
   for (let row = page * PAGE_ROWS + which; row < start + rowCount; row += PAGE_ROWS) rows.push(row - start);
   return Uint32Array.from(rows);
 }
+
+export const BTREE_FILES: KindFiles = { build, merge, open };

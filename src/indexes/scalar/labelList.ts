@@ -15,69 +15,61 @@ import type { TableField } from "../../schema/schema.js";
 import { integerWords, uint64Column } from "../indexFile.js";
 import type {
   IndexAnswer,
-  IndexKind,
+  IndexFiles,
   IndexQuery,
   IndexRows,
   IndexSearchOptions,
+  IndexTarget,
+  KindFiles,
   OldSegment,
   OpenIndex,
   RowStream,
   SearchEstimate,
+  WrittenFiles,
 } from "../kind.js";
 import { queryValues } from "../queryValues.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { counted } from "../sortedRows.js";
-import { hasBitmaps } from "./bitmap.js";
 import { BITMAP_FORM, BitmapFile, type SetFileForm, writeSets } from "./bitmapFile.js";
 import { groupByValue } from "./groupByValue.js";
 
 const NULLS_KEY = "lance:label_list_nulls";
 
-export const LABEL_LIST: IndexKind = {
-  name: "LABEL_LIST",
-  typeUrl: "/lance.table.LabelListIndexDetails",
-  indexVersion: 1,
-  maxIndexVersion: 1,
-  storesAddresses: false,
-  takesDictionaries: true,
+const build = (rows: RowStream, target: IndexTarget): Promise<WrittenFiles> => merge([], rows, target);
 
-  refusal: ({ type, children }) =>
-    type.kind === "list" && children.length === 1 && hasBitmaps(children[0].type)
-      ? null
-      : "is no list of booleans, integers, text or binary",
+async function merge(
+  old: readonly OldSegment[],
+  rows: RowStream,
+  target: IndexTarget,
+): Promise<WrittenFiles> {
+  const type = itemType(target.field);
+  const before = old as readonly OldSegment<LabelListSearch>[];
+  const nulls = new RowIdsBuilder();
+  const form: SetFileForm = {
+    ...BITMAP_FORM,
+    async finish(file, setCount) {
+      await BITMAP_FORM.finish?.(file, setCount);
+      const oldNulls = before.map(({ index: { nullLists: lists }, moves }) =>
+        moves === null ? lists : lists?.moved(moves),
+      );
+      const allNulls = RowIds.unionOf([nulls.finish(), ...oldNulls.map((lists) => lists ?? RowIds.none)]);
+      file.addMetadata(NULLS_KEY, String(await file.addGlobalBuffer(allNulls.encode())));
+    },
+  };
+  const groups = before.map(({ index, moves }) => index.file.groups(moves, target.signal));
+  const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
+  return [await writeSets(target, form, type, [...groups, added])];
+}
 
-  build: (rows, target) => LABEL_LIST.merge([], rows, target),
-
-  async merge(old, rows, target) {
-    const type = itemType(target.field);
-    const before = old as readonly OldSegment<LabelListSearch>[];
-    const nulls = new RowIdsBuilder();
-    const form: SetFileForm = {
-      ...BITMAP_FORM,
-      async finish(file, setCount) {
-        await BITMAP_FORM.finish?.(file, setCount);
-        const oldNulls = before.map(({ index: { nullLists: lists }, moves }) =>
-          moves === null ? lists : lists?.moved(moves),
-        );
-        const allNulls = RowIds.unionOf([nulls.finish(), ...oldNulls.map((lists) => lists ?? RowIds.none)]);
-        file.addMetadata(NULLS_KEY, String(await file.addGlobalBuffer(allNulls.encode())));
-      },
-    };
-    const groups = before.map(({ index, moves }) => index.file.groups(moves, target.signal));
-    const added = groupByValue(itemRows(counted(rows, target), nulls), type, target.sort);
-    return [await writeSets(target, form, type, [...groups, added])];
-  },
-
-  async open(files, field) {
-    const type = itemType(field);
-    const file = await BitmapFile.open(files, BITMAP_FORM, type);
-    const number = file.file.text(NULLS_KEY);
-    if (number === null) return new LabelListSearch(type, file, null);
-    if (!/^\d{1,9}$/.test(number) || number === "0") file.file.fail(`${NULLS_KEY} is ${number}`);
-    const { bytes, byteOffset } = await file.file.globalBuffer(Number(number));
-    return new LabelListSearch(type, file, RowIds.decode(bytes, { path: file.file.path, byteOffset }));
-  },
-};
+async function open(files: IndexFiles, field: TableField): Promise<OpenIndex> {
+  const type = itemType(field);
+  const file = await BitmapFile.open(files, BITMAP_FORM, type);
+  const number = file.file.text(NULLS_KEY);
+  if (number === null) return new LabelListSearch(type, file, null);
+  if (!/^\d{1,9}$/.test(number) || number === "0") file.file.fail(`${NULLS_KEY} is ${number}`);
+  const { bytes, byteOffset } = await file.file.globalBuffer(Number(number));
+  return new LabelListSearch(type, file, RowIds.decode(bytes, { path: file.file.path, byteOffset }));
+}
 
 const itemType = ({ children }: TableField): LogicalType => children[0].type;
 
@@ -176,3 +168,5 @@ class LabelListSearch implements OpenIndex {
     return { rows: rows ?? RowIds.none, nulls: this.nullLists, isExact: true };
   }
 }
+
+export const LABEL_LIST_FILES: KindFiles = { build, merge, open };

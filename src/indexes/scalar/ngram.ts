@@ -15,13 +15,17 @@ import { withSortProgress } from "../buildProgress.js";
 import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
 import type {
   IndexAnswer,
-  IndexKind,
+  IndexFiles,
   IndexQuery,
   IndexRows,
   IndexSearchOptions,
+  IndexTarget,
+  KindFiles,
+  OldSegment,
   OpenIndex,
   RowStream,
   SearchEstimate,
+  WrittenFiles,
 } from "../kind.js";
 import { queryValues } from "../queryValues.js";
 import { RowIds } from "../rowIds.js";
@@ -43,25 +47,21 @@ const FORM: SetFileForm = {
   decode: (bytes, origin) => RowIds.decodeTreemap(bytes, origin),
 };
 
-export const NGRAM: IndexKind = {
-  name: "NGRAM",
-  typeUrl: "/lance.table.NGramIndexDetails",
-  indexVersion: 0,
-  maxIndexVersion: 0,
-  storesAddresses: false,
-  refusal: ({ type }) => (type.kind === "string" ? null : "is of a type other than text"),
+const build = (rows: RowStream, target: IndexTarget): Promise<WrittenFiles> => merge([], rows, target);
 
-  build: (rows, target) => NGRAM.merge([], rows, target),
+async function merge(
+  old: readonly OldSegment[],
+  rows: RowStream,
+  target: IndexTarget,
+): Promise<WrittenFiles> {
+  const before = old.map(({ index, moves }) => (index as NgramSearch).file.groups(moves, target.signal));
+  const sorting = withSortProgress(target);
+  const added = groupRows(sorting.sort(trigramRows(counted(rows, sorting)), UINT32), UINT32);
+  return [await writeSets(target, FORM, UINT32, [...before, added])];
+}
 
-  async merge(old, rows, target) {
-    const before = old.map(({ index, moves }) => (index as NgramSearch).file.groups(moves, target.signal));
-    const sorting = withSortProgress(target);
-    const added = groupRows(sorting.sort(trigramRows(counted(rows, sorting)), UINT32), UINT32);
-    return [await writeSets(target, FORM, UINT32, [...before, added])];
-  },
-
-  open: async (files) => new NgramSearch(await BitmapFile.open(files, FORM, UINT32)),
-};
+const open = async (files: IndexFiles): Promise<OpenIndex> =>
+  new NgramSearch(await BitmapFile.open(files, FORM, UINT32));
 
 /** Yields a row per trigram and text. */
 async function* trigramRows(rows: RowStream): RowStream {
@@ -159,3 +159,5 @@ function textOf(query: IndexQuery): string | null {
   if (query.kind === "contains") return query.text;
   return query.kind === "startsWith" ? query.prefix : null;
 }
+
+export const NGRAM_FILES: KindFiles = { build, merge, open };

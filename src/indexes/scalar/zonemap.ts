@@ -40,21 +40,23 @@ import {
 } from "../indexFile.js";
 import type {
   IndexAnswer,
-  IndexKind,
+  IndexFiles,
   IndexParameters,
   IndexQuery,
   IndexSearchOptions,
   IndexTarget,
+  KindFiles,
+  OldSegment,
   OpenIndex,
   RowStream,
   SearchEstimate,
+  WrittenFiles,
   WrittenIndexFile,
 } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { isAbove, isBelow, isOrderQuery, type QueryValues, queryValues } from "../queryValues.js";
 import { counted } from "../sortedRows.js";
 import { compareValues, firstFrom, type OrderedValues, orderedValues } from "../valueOrder.js";
-import { BTREE } from "./btree.js";
 import {
   MAX_ZONE_ROWS,
   readZones,
@@ -90,31 +92,30 @@ interface ZoneValues {
   readonly nanCounts: Uint32Array;
 }
 
-export const ZONEMAP: IndexKind = {
-  name: "ZONEMAP",
-  typeUrl: "/lance.table.ZoneMapIndexDetails",
-  indexVersion: 0,
-  maxIndexVersion: 0,
-  storesAddresses: true,
-  refusal: (field) => BTREE.refusal(field),
-  build: async (rows, target) => [await write(rows, [], target)],
-  async merge(old, rows, target) {
-    const before = old.map(({ index, moves }) => (index as ZonemapSearch).kept(moves));
-    return [await write(rows, before, withParameters(old, target))];
-  },
+const build = async (rows: RowStream, target: IndexTarget): Promise<WrittenFiles> => [
+  await write(rows, [], target),
+];
 
-  async open(files, { type }) {
-    const file = await OpenIndexFile.open(files, FILE_NAME, columnsOf(type));
-    const parameters = { rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS) };
-    const zones = await readZones(file);
-    const [min, max, nulls, nans] = await Promise.all(
-      ["min", "max", "null_count", "nan_count"].map((name) => file.column(name)),
-    );
-    const nullCounts = integerWords(nulls, file.path);
-    const nanCounts = integerWords(nans, file.path);
-    return new ZonemapSearch(type, file, parameters, { zones, min, max, nullCounts, nanCounts });
-  },
-};
+async function merge(
+  old: readonly OldSegment[],
+  rows: RowStream,
+  target: IndexTarget,
+): Promise<WrittenFiles> {
+  const before = old.map(({ index, moves }) => (index as ZonemapSearch).kept(moves));
+  return [await write(rows, before, withParameters(old, target))];
+}
+
+async function open(files: IndexFiles, { type }: TableField): Promise<OpenIndex> {
+  const file = await OpenIndexFile.open(files, FILE_NAME, columnsOf(type));
+  const parameters = { rowsPerZone: file.count(ROWS_KEY, ZONE_ROWS, MAX_ZONE_ROWS) };
+  const zones = await readZones(file);
+  const [min, max, nulls, nans] = await Promise.all(
+    ["min", "max", "null_count", "nan_count"].map((name) => file.column(name)),
+  );
+  const nullCounts = integerWords(nulls, file.path);
+  const nanCounts = integerWords(nans, file.path);
+  return new ZonemapSearch(type, file, parameters, { zones, min, max, nullCounts, nanCounts });
+}
 
 async function write(
   rows: RowStream,
@@ -341,3 +342,5 @@ function widenedZeros(type: LogicalType, values: OrderedValues, are: "least" | "
   }
   return { ...values, words };
 }
+
+export const ZONEMAP_FILES: KindFiles = { build, merge, open };

@@ -11,12 +11,16 @@ import { InternalError } from "../../errors.js";
 import { integerWords } from "../indexFile.js";
 import type {
   IndexAnswer,
-  IndexKind,
+  IndexFiles,
   IndexQuery,
   IndexSearchOptions,
   IndexTarget,
+  KindFiles,
+  OldSegment,
   OpenIndex,
+  RowStream,
   SearchEstimate,
+  WrittenFiles,
   WrittenIndexFile,
 } from "../kind.js";
 import type { RowMoves } from "../moves.js";
@@ -25,8 +29,6 @@ import { counted } from "../sortedRows.js";
 import { SuffixFile, writeSuffixFile } from "./suffixFile.js";
 import { DOCUMENT_END, SPACE, SuffixIndex } from "./suffixIndex.js";
 
-/** Version of the layout. */
-const VERSION = 10;
 /** Maximum documents of a file, as in LanceDB. */
 const MAX_DOCUMENTS = 10_000;
 /** Bytes of documents after which a file ends. */
@@ -35,40 +37,34 @@ const FILE_NAME = /^part_(\d{1,19})_fm\.lance$/;
 /** Rows are expected to be rarer by this factor for each byte of the text. */
 const RARER = 8;
 
-export const FM: IndexKind = {
-  name: "FM",
-  typeUrl: "/lance.index.pb.FMIndexDetails",
-  indexVersion: VERSION,
-  maxIndexVersion: VERSION,
-  storesAddresses: true,
-  refusal: ({ type }) =>
-    type.kind === "string" || type.kind === "binary" ? null : "is neither text nor bytes",
+const build = (rows: RowStream, target: IndexTarget): Promise<WrittenFiles> => merge([], rows, target);
 
-  build: (rows, target) => FM.merge([], rows, target),
-
-  async merge(old, rows, target) {
-    const writer = new FileWriter(target);
-    for (const { index, moves } of old)
-      for (const file of (index as SubstringSearch).files) await writer.addFile(file, moves);
-    for await (const { values, ids } of counted(rows, target)) {
-      if (values.kind === "null") continue;
-      if (values.kind !== "variable")
-        throw new InternalError(`a column of kind ${values.kind} cannot hold text`);
-      const words = integerWords(ids, "rows of an index");
-      for (let row = 0; row < values.length; row++) {
-        if (!isValid(values.validity, row)) continue;
-        const [start, end] = [Number(values.offsets[row]), Number(values.offsets[row + 1])];
-        await writer.add(values.bytes.subarray(start, end), words[2 * row], words[2 * row + 1]);
-      }
+async function merge(
+  old: readonly OldSegment[],
+  rows: RowStream,
+  target: IndexTarget,
+): Promise<WrittenFiles> {
+  const writer = new FileWriter(target);
+  for (const { index, moves } of old)
+    for (const file of (index as SubstringSearch).files) await writer.addFile(file, moves);
+  for await (const { values, ids } of counted(rows, target)) {
+    if (values.kind === "null") continue;
+    if (values.kind !== "variable")
+      throw new InternalError(`a column of kind ${values.kind} cannot hold text`);
+    const words = integerWords(ids, "rows of an index");
+    for (let row = 0; row < values.length; row++) {
+      if (!isValid(values.validity, row)) continue;
+      const [start, end] = [Number(values.offsets[row]), Number(values.offsets[row + 1])];
+      await writer.add(values.bytes.subarray(start, end), words[2 * row], words[2 * row + 1]);
     }
-    return writer.finish();
-  },
+  }
+  return writer.finish();
+}
 
-  async open(files) {
-    const names = (await files.names()).filter((name) => FILE_NAME.test(name));
-    return new SubstringSearch(await Promise.all(names.map((name) => SuffixFile.open(files, name))));
-  },
-};
+async function open(files: IndexFiles): Promise<OpenIndex> {
+  const names = (await files.names()).filter((name) => FILE_NAME.test(name));
+  return new SubstringSearch(await Promise.all(names.map((name) => SuffixFile.open(files, name))));
+}
 
 /** Writes files of documents. */
 class FileWriter {
@@ -190,3 +186,5 @@ function textOf(query: IndexQuery): Uint8Array {
     throw new InternalError(`suffixes cannot answer a query of kind ${query.kind}`);
   return new TextEncoder().encode(query.text);
 }
+
+export const FM_FILES: KindFiles = { build, merge, open };

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ListColumn } from "../../../src/arrow/columns/column.js";
 import { uint64Column } from "../../../src/indexes/indexFile.js";
-import { BITMAP } from "../../../src/indexes/scalar/bitmap.js";
-import { LABEL_LIST } from "../../../src/indexes/scalar/labelList.js";
+import { BITMAP, LABEL_LIST } from "../../../src/indexes/kinds/scalarKinds.js";
 import type { TableField } from "../../../src/schema/schema.js";
 import { someOf } from "../../support/effort.js";
 import { Random } from "../../support/generators.js";

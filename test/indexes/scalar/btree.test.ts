@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BTREE } from "../../../src/indexes/scalar/btree.js";
+import { BTREE } from "../../../src/indexes/kinds/scalarKinds.js";
 import { Random } from "../../support/generators.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { expectAnswers } from "../expectAnswers.js";

@@ -3,8 +3,8 @@
 import { readdir } from "node:fs/promises";
 import { expect, it } from "vitest";
 import type { OldSegment, OpenIndex } from "../../../src/indexes/kind.js";
+import { FM } from "../../../src/indexes/kinds/scalarKinds.js";
 import type { RowMoves } from "../../../src/indexes/moves.js";
-import { FM } from "../../../src/indexes/substring/fm.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { filesIn, rowsOf, targetOf } from "../indexDirectory.js";
 import { fieldOf, type Value } from "../indexValues.js";
