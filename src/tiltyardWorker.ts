@@ -2,6 +2,7 @@
 
 import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
+import { loadAllDecoders } from "./file/pages/decoders.js";
 import { DECODE_PAGE } from "./file/pages/pageDecoding.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
 import { ENCODE_POSTINGS } from "./indexes/text/postingEncoder.js";
@@ -19,6 +20,8 @@ const TASKS: ReadonlyMap<string, AnyTask> = new Map(
     (task: AnyTask) => [task.name, task],
   ),
 );
+
+await loadAllDecoders();
 
 answerMessages(GREETING, (message) => {
   const { name, input } = message as TaskOrder;

@@ -1,7 +1,6 @@
 /** Plans which leaves are read, and assembles the wanted columns, which may be any fields. Pure. */
 
 import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
-import { jsonTextColumn } from "../arrow/columns/json.js";
 import {
   eventsPerValue,
   mapLeaf,
@@ -10,6 +9,7 @@ import {
   unwrapStructs,
   withLeaf,
 } from "../arrow/columns/spine.js";
+import { lazyModule } from "../async/lazy.js";
 import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobs/blobDescriptors.js";
 import { formatFieldPath } from "../ident.js";
 import {
@@ -21,6 +21,18 @@ import {
   type TableField,
 } from "../schema/schema.js";
 import { storedLayoutOf } from "../schema/storedLayout.js";
+
+/** Opening a column of JSON loads this module. */
+const json = lazyModule(() => import("../arrow/columns/json.js"));
+
+/**
+ * Loads what {@link assembleOutputs} needs of the leaves. Whoever reads columns calls it first.
+ * @returns null if nothing is to be loaded
+ */
+export function loadConversions(leaves: readonly ReadLeaf[]): Promise<unknown> | null {
+  if (json.current !== undefined || !leaves.some(({ storage }) => storage === "json")) return null;
+  return json.get();
+}
 
 /** One physical column to read: a leaf, and the lists and structs around it. */
 export interface ReadLeaf {
@@ -100,7 +112,7 @@ export function assembleOutputs(
   const spines = columns.map((spine, index) =>
     spine === null || plan.leaves[index].storage !== "json"
       ? spine
-      : mapLeaf(spine, (leaf) => jsonTextColumn(leaf, path)),
+      : mapLeaf(spine, (leaf) => json.made.jsonTextColumn(leaf, path)),
   );
   return plan.outputs.map(({ layout, members, leaves }) => {
     const outputSpines = leaves.map((leaf) => spines[leaf]);

@@ -2,11 +2,11 @@
 
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { countedByRows, type DataFileMetadata, type DataPage } from "../file/container/reader.js";
-import { legacyPages } from "../file/v01/legacyPages.js";
-import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
+import { arrayDecoder, legacyDecoder, loadVersion } from "../file/pages/decoders.js";
+import type { LeafColumns } from "../file/v20/rowColumns.js";
 import type { Arena } from "../io/memory/arena.js";
 import { columnFields, decodeSchema, type TableField } from "../schema/schema.js";
-import type { ReadLeaf } from "./leafPlan.js";
+import { loadConversions, type ReadLeaf } from "./leafPlan.js";
 
 /** A data file, and the fields to read from it. Its schema need not be that of a table. */
 export interface FieldPlaces {
@@ -53,6 +53,8 @@ export async function openColumns(
     wanted.length === 1
       ? [await files[wanted[0].fileIndex].open()]
       : await Promise.all(wanted.map(({ fileIndex }) => files[fileIndex].open()));
+  const conversions = loadConversions(leaves);
+  if (conversions !== null) await conversions;
   const opened: (StoredColumn | null)[] = leaves.map(() => null);
   for (const [index, { leaves: leafIndexes, places }] of wanted.entries()) {
     const file = open[index];
@@ -61,6 +63,8 @@ export async function openColumns(
       const reason = `has no column ${columnIndex} for ${leaves[leafIndexes[position]].path}`;
       throw new CorruptFileError(file.path, 0, reason);
     }
+    const loading = loadVersion(file);
+    if (loading !== null) await loading;
     const columns = columnsOf(file, places);
     for (const [position, leaf] of leafIndexes.entries()) opened[leaf] = columns[position];
   }
@@ -183,7 +187,7 @@ export function columnsOfFile(file: DataFileMetadata): {
 function columnsOf(file: DataFileMetadata, leaves: readonly LeafPlace[]): StoredColumn[] {
   const { legacy } = file;
   if (legacy !== undefined) {
-    const columns = leaves.map(({ leaf }) => ({ pages: legacyPages(file, legacy, leaf) }));
+    const columns = leaves.map(({ leaf }) => ({ pages: legacyDecoder.made.legacyPages(file, legacy, leaf) }));
     const rows = { ...file, columns };
     return columns.map(({ pages }, columnIndex) => ({ file: rows, columnIndex, pages }));
   }
@@ -195,6 +199,6 @@ function columnsOf(file: DataFileMetadata, leaves: readonly LeafPlace[]): Stored
       pages: rows.columns[columnIndex].pages,
     }));
   }
-  const rows = columnsByRows(file, leaves);
+  const rows = arrayDecoder.made.ARRAY_PAGES.columnsByRows(file, leaves);
   return rows.columns.map(({ pages }, columnIndex) => ({ file: rows, columnIndex, pages }));
 }

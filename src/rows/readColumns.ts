@@ -5,6 +5,7 @@
  */
 
 import type { Column } from "../arrow/columns/column.js";
+import { lazyModule } from "../async/lazy.js";
 import { type AheadLimit, mapAhead } from "../async/parallel.js";
 import type { WorkerPool } from "../async/workerPool.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
@@ -21,11 +22,13 @@ import type { ByteRange } from "../io/disk/ranges.js";
 import { Arena } from "../io/memory/arena.js";
 import type { MemoryShare } from "../memory.js";
 import { BatchAssembler, type BatchBounds, PAGES } from "./batchAssembler.js";
-import { readBlobBatches } from "./blobValues.js";
 import type { LeafPlan } from "./leafPlan.js";
 import type { RowSpan } from "./openColumns.js";
 import { type ReadAhead, TransientReadAhead } from "./readAhead.js";
 import { type RowPositions, slicePositions } from "./rowPositions.js";
+
+/** The first column of blobs loads this module. */
+const blobs = lazyModule(() => import("./blobValues.js"));
 
 /** Maximum groups of pages read ahead: data decoded soon is still in the processor's caches. */
 const MAX_GROUPS_AHEAD = 16;
@@ -104,6 +107,7 @@ export async function* readColumns<Span extends RowSpan>(
         }
         const { columns, rowCount, positions } = batch;
         const files = span.stored.map((stored) => stored?.file ?? null);
+        const { readBlobBatches } = blobs.current ?? (await blobs.get());
         for await (const part of readBlobBatches(source, plan, { columns, rowCount, files }, options)) {
           signal?.throwIfAborted();
           yield {

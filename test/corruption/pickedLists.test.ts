@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Layout, LeafLayout } from "../../src/arrow/columns/column.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../src/file/pages/decoders.js";
 import { pickable, pickRows } from "../../src/file/pages/pickRows.js";
 import {
   CompressionScheme,
@@ -11,6 +12,8 @@ import {
   MiniBlockLayout,
   RepDefLayer,
 } from "../../src/format/encodings.js";
+
+await loadAllDecoders();
 
 const ORIGIN = { path: "t.lance/data/x.lance", byteOffset: 128 };
 const INT32: LeafLayout = { kind: "fixed", byteWidth: 4 };

@@ -7,9 +7,12 @@ import { CorruptFileError, UnsupportedError } from "../../src/errors.js";
 import type { PageEncoding } from "../../src/file/container/page.js";
 import type { DataFileMetadata } from "../../src/file/container/reader.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../src/file/pages/decoders.js";
 import type { ReadHandle } from "../../src/io/disk/disk.js";
 import { checkColumn } from "../support/checkColumn.js";
 import { readPageBuffers } from "./pageBuffers.js";
+
+await loadAllDecoders();
 
 const ORIGIN = { path: "sample.lance", byteOffset: 64 };
 

@@ -1,8 +1,11 @@
 /** The buffers of whole pages, for tests that decode them one by one. */
 
 import type { DataFileMetadata } from "../../src/file/container/reader.js";
+import { loadAllDecoders } from "../../src/file/pages/decoders.js";
 import type { ReadHandle } from "../../src/io/disk/disk.js";
 import { type ByteRange, readRanges } from "../../src/io/disk/ranges.js";
+
+await loadAllDecoders();
 
 /** Pages of one column to read. */
 export interface PageRequest {

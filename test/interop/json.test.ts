@@ -9,6 +9,7 @@ import { describe, expect, it } from "vitest";
 import { JSONB_LAYOUT } from "../../src/arrow/columns/column.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../src/file/pages/decoders.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { readPageBuffers } from "../file/pageBuffers.js";
 import { fieldOf } from "../support/arrowColumns.js";
@@ -16,6 +17,8 @@ import { RUN_SEED } from "../support/effort.js";
 import { sharedDirectory } from "../support/fixtures.js";
 import { FILE_VERSIONS, sharedNamespaces } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
+
+await loadAllDecoders();
 
 const JSON_TEXT = new Map([["ARROW:extension:name", "arrow.json"]]);
 const JSON_BINARY = new Map([["ARROW:extension:name", "lance.json"]]);

@@ -8,18 +8,15 @@
  * allocated for it.
  */
 
+import { lazyModule } from "../../async/lazy.js";
 import { readUint32 } from "../../bytes/littleEndian.js";
-import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block } from "../../bytes/lz4.js";
-import { decodeZstdFrame } from "../../bytes/zstd/decodeFrame.js";
-import { encodeZstdFrame } from "../../bytes/zstd/encodeFrame.js";
+import { decodeLz4Block } from "../../bytes/lz4.js";
 import { zstdFrameBound } from "../../bytes/zstd/frame.js";
-import {
-  type BufferCompression,
-  CompressionScheme,
-  type CompressiveEncoding,
-} from "../../format/encodings.js";
-import { compressZstd } from "../../platform/native.js";
+import { type BufferCompression, CompressionScheme } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+
+/** The reader of pages loads this module before it decodes a page that needs it. */
+export const zstd = lazyModule(() => import("../../bytes/zstd/decodeFrame.js"));
 
 export type Decompress = (bytes: Uint8Array) => Uint8Array;
 
@@ -58,7 +55,7 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
     throw corruptPage(origin, `ZSTD frame cannot hold ${size} bytes`);
   }
   const output = new Uint8Array(size);
-  if (!decodeZstdFrame(frame, output)) throw corruptPage(origin, "malformed ZSTD frame");
+  if (!zstd.made.decodeZstdFrame(frame, output)) throw corruptPage(origin, "malformed ZSTD frame");
   return output;
 }
 
@@ -69,47 +66,4 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
 const isZstdFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
 
-/** Compresses buffers, and describes the compression for a page. */
-export interface Compressor {
-  /** Name of the scheme in version 2.0. */
-  readonly scheme: "lz4" | "zstd";
-  compress(bytes: Uint8Array): Uint8Array;
-  describe(values: CompressiveEncoding): CompressiveEncoding;
-}
-
-/** Makes a compressor that writes the size in `sizeBytes` before the compressed bytes. */
-function compressorBy(
-  scheme: "lz4" | "zstd",
-  encode: (bytes: Uint8Array) => Uint8Array,
-  sizeBytes: 4 | 8,
-  compression: BufferCompression,
-): Compressor {
-  return {
-    scheme,
-    compress(bytes) {
-      const encoded = encode(bytes);
-      const output = new Uint8Array(sizeBytes + encoded.length);
-      new DataView(output.buffer).setUint32(0, bytes.length, true);
-      output.set(encoded, sizeBytes);
-      return output;
-    },
-    describe: (values) => ({ general: { compression, values } }),
-  };
-}
-
-const LZ4 = { scheme: CompressionScheme.LZ4, level: undefined };
-/** LZ4 for the buffers of a page. */
-const lz4Compressor = compressorBy("lz4", encodeLz4Block, 4, LZ4);
-/** LZ4 for buffers that are written once per page and read with every part: smaller, slower to write. */
-export const smallLz4Compressor = compressorBy("lz4", encodeSmallLz4Block, 4, LZ4);
-
-const LEAST_ZSTD_LEVEL = 1;
-const LARGEST_ZSTD_LEVEL = 22;
-
-/** Compressor of a column's choice. Only runtimes with a native encoder for ZSTD heed the level. */
-export function compressor(scheme: "lz4" | "zstd", level: number | null): Compressor {
-  if (scheme === "lz4") return lz4Compressor;
-  const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);
-  const encode = (bytes: Uint8Array) => compressZstd?.(bytes, used) ?? encodeZstdFrame(bytes);
-  return compressorBy("zstd", encode, 8, { scheme: CompressionScheme.ZSTD, level: used ?? undefined });
-}
+export const LZ4 = { scheme: CompressionScheme.LZ4, level: undefined };

@@ -22,7 +22,7 @@ import {
   slotValidity,
   validityOfEvents,
 } from "./levels.js";
-import { nodesOf } from "./shredColumn.js";
+import { nodesOf } from "./spineNodes.js";
 
 /** A node of a page's spine, with the levels that its layer uses. */
 interface PageNode {

@@ -17,7 +17,6 @@
 
 import type {
   Column,
-  Layout,
   LeafColumn,
   ListColumn,
   ListLayout,
@@ -33,33 +32,12 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import { RepDefLayer } from "../../format/encodings.js";
 import { describeLayers, type Layers, type PageLevels, slotValidity } from "./levels.js";
+import { nodesOf, type SpineNode } from "./spineNodes.js";
 
 export interface ShreddedColumn {
   /** Values of visible events; null if the definition level is not 0. */
   readonly values: LeafColumn;
   readonly levels: PageLevels;
-}
-
-/** A node of a spine: the leaf, or a list or struct around it. */
-export interface SpineNode {
-  readonly layout: Layout;
-  readonly nullable: boolean;
-}
-
-/** Nodes of a spine, outermost first; the last is the leaf. */
-export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
-  const nodes: SpineNode[] = [{ layout, nullable }];
-  for (let node = layout; ; ) {
-    if (node.kind === "list" || node.kind === "sizedList") {
-      nodes.push({ layout: node.item, nullable: node.itemNullable });
-      node = node.item;
-    } else if (node.kind === "struct") {
-      nodes.push({ layout: node.children[0].layout, nullable: node.children[0].nullable });
-      node = node.children[0].layout;
-    } else {
-      return nodes;
-    }
-  }
 }
 
 /**

@@ -10,7 +10,7 @@ import { DESCRIPTOR_BYTES, setDescriptor } from "../blobs/blobDescriptors.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { leafLevels } from "../events/levels.js";
 import { shredColumn } from "../events/shredColumn.js";
-import { encodeBlobPage, markOfLevel } from "../structural/blob.js";
+import { encodeBlobPage, markOfLevel } from "../structural/blobEncoder.js";
 import { slotLevels } from "../structural/slots.js";
 import { encodeDescriptorPage } from "../v20/blobs.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";

@@ -4,8 +4,8 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { StructuralVersion } from "../container/page.js";
 import type { PageLevels } from "../events/levels.js";
 import type { ShreddedColumn } from "../events/shredColumn.js";
-import { mayZip } from "../structural/fullZip.js";
-import { maximumChunkEvents } from "../structural/miniBlock.js";
+import { mayZip } from "../structural/fullZipEncoder.js";
+import { maximumChunkEvents } from "../structural/miniBlockEncoder.js";
 
 /**
  * Cuts rows into pages. One page is enough unless a run of events without values may be too long for a chunk;

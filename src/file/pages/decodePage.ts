@@ -19,16 +19,14 @@ import { describeLayers, type Layers, validityOfLevels } from "../events/levels.
 import { blobEvents, descriptorLayout } from "../structural/blob.js";
 import { decodeConstant } from "../structural/constant.js";
 import { decodeEmptyStructs } from "../structural/emptyStruct.js";
-import { decodeFullZip } from "../structural/fullZip.js";
 import { type DecodeOptions, decodeMiniBlock } from "../structural/miniBlock.js";
-import { decodeLegacyPages } from "../v01/legacyPages.js";
-import { decodeArrayPage } from "../v20/decodeArray.js";
-import { decodeNestedArrays } from "../v20/nestedArrays.js";
+import { arrayDecoder, fullZipDecoder, legacyDecoder } from "./decoders.js";
 
 /**
  * Decodes a page into the spine that `layout` describes. The column may be a view of `buffers`, into which
  * nobody may write afterwards.
  * @param rowCount top-level rows of the page, checked against the manifest: it sizes the result
+ * The decoders of the page must be loaded (decoders.ts).
  * @throws CorruptFileError if the buffers are not as `page` says
  * @throws UnsupportedError for an encoding that this release does not read
  */
@@ -40,9 +38,14 @@ export function decodePage(
   origin: PageOrigin,
   options: DecodeOptions = {},
 ): Column {
-  if (page.legacy !== undefined) return decodeLegacyPages(layout, page.legacy, buffers, origin);
-  if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
-  if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
+  if (page.legacy !== undefined)
+    return legacyDecoder.made.decodeLegacyPages(layout, page.legacy, buffers, origin);
+  if (page.array !== undefined) {
+    return arrayDecoder.made.ARRAY_PAGES.decodeArrayPage(layout, page.array, rowCount, buffers, origin);
+  }
+  if (page.nested !== undefined) {
+    return arrayDecoder.made.ARRAY_PAGES.decodeNestedArrays(layout, page.nested, buffers, origin);
+  }
   const leaf = leafOf(layout);
   if (isEmptyStruct(leaf)) return decodeEmptyStructs(layout, page, rowCount, buffers, origin);
   const flatCount = rowCount * eventsPerValue(layout);
@@ -62,7 +65,7 @@ export function decodePage(
       expectRows(itemCount, flatCount, origin);
       expectRows(visibleItemCount, flatCount, origin);
     }
-    const events = decodeFullZip(leaf, { page: page.fullZip, layers, buffers, origin });
+    const events = fullZipDecoder.made.decodeFullZip(leaf, { page: page.fullZip, layers, buffers, origin });
     return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   if (page.constant !== undefined) {

@@ -51,7 +51,7 @@ import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../co
 import type { EncodedPage, StructuralVersion } from "../container/page.js";
 import { leafLevels, type PageLevels } from "../events/levels.js";
 import { type ShreddedColumn, shredColumn } from "../events/shredColumn.js";
-import { encodeAllNull, encodeConstant } from "../structural/constant.js";
+import { encodeAllNull, encodeConstant } from "../structural/constantEncoder.js";
 import { encodeEmptyStructs } from "../structural/emptyStruct.js";
 import {
   chooseFixedEncodings,
@@ -67,10 +67,10 @@ import {
   encodeFullZipFlat,
   encodeFullZipVariable,
   mayZip,
-} from "../structural/fullZip.js";
+} from "../structural/fullZipEncoder.js";
 import { encodeList, encodePlainLists, zipList } from "../structural/listValues.js";
-import { MiniBlockEncoder } from "../structural/miniBlock.js";
-import { encodePackedRows, type PackedPart } from "../structural/packedRows.js";
+import { MiniBlockEncoder } from "../structural/miniBlockEncoder.js";
+import { encodePackedRows, type PackedPart } from "../structural/packedRowsEncoder.js";
 import { forwardFill, sliceBits, slotLevels } from "../structural/slots.js";
 import {
   commonValue,

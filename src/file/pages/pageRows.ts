@@ -29,6 +29,7 @@ import { BUFFER_ALIGNMENT } from "../container/container.js";
 import type { PageOrigin } from "../container/page.js";
 import type { DataFileMetadata, DataPage } from "../container/reader.js";
 import { type CheckedRead, cutChecked, type PageChecks, planChecks, weightOfChecks } from "./checkedParts.js";
+import { loadDecoders } from "./decoders.js";
 import {
   CHUNK_BUFFER,
   type ChunkMap,
@@ -117,6 +118,10 @@ export async function readPageRows<T>(
   use: (rows: EncodedRows, index: number) => T,
   memory: BufferMemory,
 ): Promise<T[]> {
+  for (const { columnIndex, pageIndex } of requests) {
+    const loading = loadDecoders(file.columns[columnIndex].pages[pageIndex].layout);
+    if (loading !== null) await loading;
+  }
   const { content } = file;
   if (content !== null && requests.every(({ rows }) => rows === null)) {
     return requests.map((request, index) => use(pageOf(file, request, content), index));

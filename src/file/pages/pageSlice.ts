@@ -32,7 +32,7 @@ import type { ByteRange, RangeList } from "../../io/disk/ranges.js";
 import { corruptPage, type KeptDictionary, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { ChunkWords } from "../structural/chunkWords.js";
 import { countZippedEvents } from "../structural/zippedEvents.js";
-import { plainRowBytes } from "../v20/fixedWidth.js";
+import { arrayDecoder } from "./decoders.js";
 import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
 
 /** Index of the buffer of a mini-block page with the chunks. */
@@ -105,7 +105,7 @@ export function sliceable(page: SlicedPage): Sliceable | null {
     return sliceable({ ...page, layout: blob.innerLayout });
   }
   if (array !== undefined) {
-    const rowBytes = plainRowBytes(array);
+    const rowBytes = arrayDecoder.made.ARRAY_PAGES.plainRowBytes(array);
     const fits =
       rowBytes !== null &&
       valuesPerRow === 1 &&

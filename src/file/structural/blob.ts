@@ -9,15 +9,11 @@
  */
 
 import type { LeafLayout } from "../../arrow/columns/column.js";
-import type { BlobLayout, CompressiveEncoding, PageLayout } from "../../format/encodings.js";
+import type { BlobLayout, PageLayout } from "../../format/encodings.js";
 import { DESCRIPTOR_BYTES, marksOf } from "../blobs/blobDescriptors.js";
-import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../container/page.js";
-import { type Layers, leafLevels, type PageLevels } from "../events/levels.js";
-import { flat } from "./fixedValues.js";
-import { MiniBlockEncoder, type PageEvents } from "./miniBlock.js";
-
-/** Descriptors in a chunk: 16 KiB of them. */
-const CHUNK_DESCRIPTORS = 1024;
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+import type { Layers } from "../events/levels.js";
+import type { PageEvents } from "./miniBlock.js";
 
 /** Layout of the descriptors, as a layout of 16-byte values. */
 export function descriptorLayout(leaf: LeafLayout, page: BlobLayout, origin: PageOrigin): PageLayout {
@@ -59,24 +55,3 @@ export function blobEvents(
     levels: { repetition: null, definition: maximumDefinition === 0 ? null : definition },
   };
 }
-
-const DESCRIPTOR_PAIR: CompressiveEncoding = {
-  packedStruct: { bitsPerValue: [64, 64], values: flat(DESCRIPTOR_BYTES * 8) },
-};
-
-/** @param descriptors one per event; the header of this file describes those of events without a value */
-export function encodeBlobPage(descriptors: Uint8Array, levels: PageLevels): EncodedPage {
-  const count = descriptors.length / DESCRIPTOR_BYTES;
-  const encoder = new MiniBlockEncoder("2.1", leafLevels(null, count), descriptors.length + 4096);
-  for (let start = 0; start < count; ) {
-    const end = Math.min(start + CHUNK_DESCRIPTORS, count);
-    const bytes = descriptors.subarray(start * DESCRIPTOR_BYTES, end * DESCRIPTOR_BYTES);
-    encoder.addChunk(end - start, [bytes]);
-    start = end;
-  }
-  const { encoding, buffers, rowCount } = encoder.finish({ encoding: DESCRIPTOR_PAIR, bufferCount: 1 });
-  return { encoding: { blob: { innerLayout: encoding, layers: [...levels.layers] } }, buffers, rowCount };
-}
-
-/** Position in the descriptor of an event without a value, from the event's definition level. */
-export const markOfLevel = (level: number): number => level * 2 ** 16;

@@ -17,16 +17,16 @@ import { PACK_UNIT, requiredBits } from "../compression/bitpack.js";
 import type { WordBits } from "../compression/bitpackKernel.js";
 import { describeByteStreamSplit, splitByteStreams } from "../compression/byteStreamSplit.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
-import { compressor, smallLz4Compressor } from "../compression/general.js";
+import { compressor, smallLz4Compressor } from "../compression/compressors.js";
 import {
   describeInlineBitpacking,
   encodeInlineBitpacking,
   inlineBitpackedBytes,
 } from "../compression/inlineBitpacking.js";
-import { countRuns, describeRle, RleRuns } from "../compression/rle.js";
+import { countRuns, describeRle, RleRuns } from "../compression/rleEncoder.js";
 import type { StructuralVersion } from "../container/page.js";
 import { countDistinct, findFixedDictionary } from "./findDictionary.js";
-import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } from "./miniBlock.js";
+import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } from "./miniBlockEncoder.js";
 
 export type FixedEncoding = "flat" | "packed" | "runs" | "dictionary" | "general";
 

@@ -11,7 +11,7 @@ import {
   encodeOutOfLineBitpacking,
   outOfLinePackedBytes,
 } from "../compression/outOfLineBitpacking.js";
-import { describeRle, MAXIMUM_RUN, RleBlock } from "../compression/rle.js";
+import { describeRle, MAXIMUM_RUN, RleBlock } from "../compression/rleEncoder.js";
 import type { StructuralVersion } from "../container/page.js";
 
 /** Maximum events of a chunk, and maximum bytes of each kind of levels: both numbers have 16 bits. */

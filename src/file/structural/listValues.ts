@@ -11,8 +11,8 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import type { EncodedPage, StructuralVersion } from "../container/page.js";
 import type { PageLevels } from "../events/levels.js";
 import { flat, valuesPerChunk, WIDE_VALUE_BYTES } from "./fixedValues.js";
-import { encodeFullZipFixed, encodeFullZipFlat, mayZip, type ZippedPart } from "./fullZip.js";
-import { MiniBlockEncoder } from "./miniBlock.js";
+import { encodeFullZipFixed, encodeFullZipFlat, mayZip, type ZippedPart } from "./fullZipEncoder.js";
+import { MiniBlockEncoder } from "./miniBlockEncoder.js";
 import { forwardFill, sliceBits, slotLevels } from "./slots.js";
 
 /** Maximum bytes of lists in a chunk of 2.1. */

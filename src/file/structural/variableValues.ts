@@ -15,8 +15,8 @@ import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
-import { encodeFsstInSteps } from "../compression/fsst.js";
-import { type Compressor, compressor } from "../compression/general.js";
+import { type Compressor, compressor } from "../compression/compressors.js";
+import { encodeFsstInSteps } from "../compression/fsstEncoder.js";
 import type { PlainValues } from "../compression/plainValues.js";
 import {
   describeVariable,
@@ -28,7 +28,7 @@ import {
 import type { StructuralVersion } from "../container/page.js";
 import { findDictionary } from "./findDictionary.js";
 import { compressDictionary, encodeDictionaryIndices } from "./fixedValues.js";
-import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
+import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlockEncoder.js";
 
 /** Values in the form of a page without a dictionary. */
 interface StoredValues extends PlainValues {

@@ -9,8 +9,8 @@
 import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import type { CodeSymbols } from "../../arrow/columns/lazyValues.js";
 import type { ArrayEncoding, Binary, FixedSizeBinary } from "../../format/encodings20.js";
+import type { Compressor } from "../compression/compressors.js";
 import { decodeFsstSymbols } from "../compression/fsst.js";
-import type { Compressor } from "../compression/general.js";
 import { finishVariable, MAXIMUM_POSITION } from "../compression/variable.js";
 import { corruptPage, unsupportedPage } from "../container/page.js";
 import { decodeEnds, encodeEnds } from "./endOffsets.js";

@@ -13,21 +13,20 @@
 
 import { Field, Uint64 } from "apache-arrow";
 import type { FixedColumn } from "../../arrow/columns/column.js";
+import { lazyModule } from "../../async/lazy.js";
 import { lowerBound } from "../../bytes/search.js";
-import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { type TypedField, UINT64 } from "../../expression/values/types.js";
 import type { DataFragment, Manifest } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
-import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
-import {
-  decodeRowVersions,
-  UNKNOWN_ROW_VERSION,
-  type ValueRuns,
-} from "../../table/fragments/rowSequences.js";
+import type { ValueRuns } from "../../table/fragments/rowSequences.js";
 import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { addressWords, wordPairs } from "./rowAddresses.js";
+
+/** The first system column that a manifest stores loads this module. */
+const sequences = lazyModule(() => import("./systemRuns.js"));
 
 const NAMES = [
   "_rowid",
@@ -127,6 +126,7 @@ export class RowNumbers {
     if (which === "_rowaddr" || (which === "_rowid" && !this.hasStableIds)) return addresses;
     const addressWordPairs = addressWords(addresses);
     const words = new Uint32Array(addressWordPairs.length);
+    if (which !== "_rowoffset" && sequences.current === undefined) await sequences.get();
     let facts: FragmentNumbers | null = null;
     let fragmentId = -1;
     for (let start = 0; start < addressWordPairs.length; ) {
@@ -184,26 +184,10 @@ export class RowNumbers {
   #runs(facts: FragmentNumbers, which: SystemColumn): RunTable {
     let table = facts.runs.get(which);
     if (table === undefined) {
-      table = runTable(this.#decode(facts.fragment, which));
+      table = runTable(sequences.made.systemRuns(facts.fragment, which, this.#path));
       facts.runs.set(which, table);
     }
     return table;
-  }
-
-  #decode(fragment: DataFragment, which: SystemColumn): ValueRuns {
-    const { physicalRows } = fragment;
-    if (which === "_rowid") return stableIdsOf(fragment, this.#path);
-    const [external, bytes] =
-      which === "_row_created_at_version"
-        ? [fragment.externalCreatedAtVersions, fragment.inlineCreatedAtVersions]
-        : [fragment.externalLastUpdatedAtVersions, fragment.inlineLastUpdatedAtVersions];
-    if (external !== undefined) {
-      throw new UnsupportedError(
-        `fragment ${fragment.id}: row versions in separate files are not supported by this release`,
-      );
-    }
-    if (bytes !== undefined) return decodeRowVersions(bytes, physicalRows, this.#path);
-    return { step: 0, values: [UNKNOWN_ROW_VERSION], counts: [physicalRows] };
   }
 }
 

@@ -1,16 +1,20 @@
 /** A version's fragments as a source of rows. It resolves the files that the manifest names. */
 
+import { lazyModule } from "../../async/lazy.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { isReadableVersion, unsupportedFileVersion } from "../../file/container/container.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
 import type { Arena } from "../../io/memory/arena.js";
 import type { LruCache } from "../../io/memory/cache.js";
-import { type KeptDeletions, readDeletions, readKeptDeletions } from "../../table/fragments/deletions.js";
+import type { KeptDeletions } from "../../table/fragments/deletions.js";
 import { resolveDataFile } from "../../table/fragments/fileLookup.js";
 import type { SeenFiles } from "../../table/versions/manifest.js";
 import type { OpenVersion, TableEnvironment } from "../../table/versions/tableAt.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import type { IndexEnvironment } from "./tableIndexes.js";
+
+/** The first fragment with deleted rows loads this module. */
+const deletions = lazyModule(() => import("../../table/fragments/deletions.js"));
 
 /** Dependencies of table readers. */
 export interface ReaderEnvironment
@@ -62,9 +66,12 @@ export function versionSource(
         ? readers.openDataFileOnce(path, isScanned, arena)
         : readers.openDataFile(path, isScanned, file),
     resolve: (dataFile) => resolveDataFile(table, file.manifest, dataFile),
-    readDeletions: (fragment) =>
-      readers.deletions === undefined || isReadOnce
+    async readDeletions(fragment) {
+      if (fragment.deletionFile === undefined) return null;
+      const { readDeletions, readKeptDeletions } = deletions.current ?? (await deletions.get());
+      return readers.deletions === undefined || isReadOnce
         ? readDeletions(table, file.manifest, fragment)
-        : readKeptDeletions(table, file.manifest, fragment, readers.deletions),
+        : readKeptDeletions(table, file.manifest, fragment, readers.deletions);
+    },
   };
 }

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../../src/file/compression/fsst.js";
+import { decodeFsst, decodeFsstSymbols } from "../../../src/file/compression/fsst.js";
+import { encodeFsst } from "../../../src/file/compression/fsstEncoder.js";
 import { Random } from "../../support/generators.js";
 
 const origin = { path: "/t.lance", byteOffset: 0 };

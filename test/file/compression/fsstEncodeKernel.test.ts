@@ -1,12 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bytesOf } from "../../../src/bytes/view.js";
-import { decodeFsst, decodeFsstSymbols, encodeFsst } from "../../../src/file/compression/fsst.js";
+import { decodeFsst, decodeFsstSymbols } from "../../../src/file/compression/fsst.js";
 import {
   ENCODED_BYTES,
   ENCODED_VALUES,
   fsstEncoder,
 } from "../../../src/file/compression/fsstEncodeKernel.js";
+import { encodeFsst } from "../../../src/file/compression/fsstEncoder.js";
 import { Random } from "../../support/generators.js";
 
 const origin = { path: "/t.lance", byteOffset: 0 };

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countRuns, describeRle, RleRuns, rleDecoder } from "../../../src/file/compression/rle.js";
+import { rleDecoder } from "../../../src/file/compression/rle.js";
+import { countRuns, describeRle, RleRuns } from "../../../src/file/compression/rleEncoder.js";
 
 const origin = { path: "/t.lance", byteOffset: 0 };
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/columns/column.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../../src/file/pages/decoders.js";
 import {
   type CompressiveEncoding,
   ConstantLayout,
@@ -12,6 +13,8 @@ import {
   type PageLayout,
   RepDefLayer,
 } from "../../../src/format/encodings.js";
+
+await loadAllDecoders();
 
 const ORIGIN = { path: "t.lance/data/x.lance", byteOffset: 128 };
 const INT64: Layout = { kind: "fixed", byteWidth: 8 };

@@ -20,6 +20,7 @@ import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { CorruptFileError } from "../../../src/errors.js";
 import { type DataFileMetadata, type DataPage, openDataFile } from "../../../src/file/container/reader.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../../src/file/pages/decoders.js";
 import {
   countRows,
   indexEntryRanges,
@@ -43,6 +44,8 @@ import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { tableToFile } from "../dataFiles.js";
 import { dataFilePaths, memoryHandle, openFromMemory } from "../structural/referencePages.js";
+
+await loadAllDecoders();
 
 type Read = (range: ByteRange) => Uint8Array;
 

@@ -7,8 +7,11 @@ import { runSync } from "../../../src/async/eventLoop.js";
 import { CorruptFileError, TableSchemaValidationError, UnsupportedError } from "../../../src/errors.js";
 import type { PageEncoding } from "../../../src/file/container/page.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../../src/file/pages/decoders.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
 import { ConstantLayout, RepDefLayer } from "../../../src/format/encodings.js";
+
+await loadAllDecoders();
 
 const EMPTY: Layout = { kind: "packedStruct", children: [] };
 const structOf = (layout: Layout, nullable = true): Layout => ({

@@ -7,6 +7,7 @@ import type { Column, FixedColumn, Layout, VariableColumn } from "../../../src/a
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { packBits } from "../../../src/file/compression/bitpack.js";
 import { openDataFile } from "../../../src/file/container/reader.js";
+import { loadAllDecoders } from "../../../src/file/pages/decoders.js";
 import { sliceable } from "../../../src/file/pages/pageSlice.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
 import type { ArrayEncoding } from "../../../src/format/encodings20.js";
@@ -17,6 +18,8 @@ import { errorOf } from "../../support/outcomes.js";
 import { reference } from "../../support/reference.js";
 import { fileToTable, tableToFile } from "../dataFiles.js";
 import { dataFilePaths, memoryHandle } from "../structural/referencePages.js";
+
+await loadAllDecoders();
 
 const ORIGIN = { path: "page", byteOffset: 0 };
 const decode = (layout: Layout, encoding: ArrayEncoding, count: number, ...buffers: Uint8Array[]): Column =>

@@ -10,6 +10,7 @@ import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../../src/file/pages/decoders.js";
 import { columnsByRows, type LeafColumns } from "../../../src/file/v20/rowColumns.js";
 import { checkColumn } from "../../support/checkColumn.js";
 import { sharedDirectory } from "../../support/fixtures.js";
@@ -17,6 +18,8 @@ import { leaf, list, makeNestedTable, type NestedSpec, struct } from "../../supp
 import { reference } from "../../support/reference.js";
 import { readPageBuffers } from "../pageBuffers.js";
 import { dataFilePaths, memoryHandle } from "../structural/referencePages.js";
+
+await loadAllDecoders();
 
 interface Sample {
   readonly bytes: Uint8Array;

@@ -1,0 +1,60 @@
+/**
+ * Decoders that few pages need. Each is loaded before the first such page is decoded: those of old versions
+ * when columns of a file are opened, the others when a page is read.
+ */
+
+import { type Lazy, lazyModule } from "../../async/lazy.js";
+import { CompressionScheme } from "../../format/encodings.js";
+import { zstd } from "../compression/general.js";
+import type { PageEncoding } from "../container/page.js";
+import type { DataFileMetadata } from "../container/reader.js";
+
+export const arrayDecoder = lazyModule(() => import("../v20/arrayPages.js"));
+export const legacyDecoder = lazyModule(() => import("../v01/legacyPages.js"));
+export const fullZipDecoder = lazyModule(() => import("../structural/fullZip.js"));
+
+/**
+ * Loads the decoders for files of a version.
+ * @returns null if they are loaded
+ */
+export function loadVersion({
+  version,
+  legacy,
+}: Pick<DataFileMetadata, "version" | "legacy">): Promise<unknown> | null {
+  if (legacy !== undefined) return load([legacyDecoder]);
+  return version === "2.0" ? load([arrayDecoder, zstd]) : null;
+}
+
+/** Encodings of pages whose decoders are loaded. */
+const ready = new WeakSet<PageEncoding>();
+
+/**
+ * Loads the decoders of a page.
+ * @returns null if they are loaded
+ */
+export function loadDecoders(encoding: PageEncoding): Promise<unknown> | null {
+  if (ready.has(encoding)) return null;
+  const { array, nested, legacy, blob } = encoding;
+  if (array !== undefined || nested !== undefined || legacy !== undefined) return null;
+  const isZipped = (encoding.fullZip ?? blob?.innerLayout?.fullZip) !== undefined;
+  const loading = load([...(isZipped ? [fullZipDecoder] : []), ...(usesZstd(encoding) ? [zstd] : [])]);
+  if (loading === null) ready.add(encoding);
+  return loading;
+}
+
+/** True if a buffer of the page is compressed by Zstandard. */
+const usesZstd = (encoding: unknown): boolean =>
+  typeof encoding === "object" &&
+  encoding !== null &&
+  !ArrayBuffer.isView(encoding) &&
+  (("scheme" in encoding && encoding.scheme === CompressionScheme.ZSTD) ||
+    Object.values(encoding).some(usesZstd));
+
+function load(decoders: readonly Lazy<object>[]): Promise<unknown> | null {
+  const missing = decoders.filter(({ current }) => current === undefined);
+  return missing.length === 0 ? null : Promise.all(missing.map((decoder) => decoder.get()));
+}
+
+/** Loads all decoders, for code that decodes pages without reading them first. */
+export const loadAllDecoders = async (): Promise<unknown> =>
+  load([arrayDecoder, legacyDecoder, fullZipDecoder, zstd]);
