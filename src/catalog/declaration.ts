@@ -5,7 +5,7 @@ import { formatIdentifier } from "../ident.js";
 import type { Properties } from "../namespace/request.js";
 import { reserve } from "./locations/markers.js";
 import type { TableLocation } from "./locations/tables.js";
-import type { CatalogEnvironment } from "./rows/catalogTable.js";
+import type { CatalogEnvironment } from "./rows/catalogEnvironment.js";
 import { publishNewTable, publishTable } from "./tableRows.js";
 
 /**

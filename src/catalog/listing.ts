@@ -4,19 +4,14 @@
  */
 
 import { firstIndex } from "../bytes/search.js";
-import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../errors.js";
-import type { DirectoryEntry, Disk } from "../io/disk/disk.js";
+import { CorruptFileError, InvalidInputError } from "../errors.js";
 import { join } from "../platform/native.js";
-import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
+import { versionsDirectory } from "../table/versions/paths.js";
 import { directoryOfRow, rootLocation, rootTableAt } from "./locations/locations.js";
-import { isDeregistered, isHidingMarker, isReserved } from "./locations/markers.js";
+import { isReserved } from "./locations/markers.js";
+import type { CatalogEnvironment } from "./rows/catalogEnvironment.js";
 import { type Catalog, compareNames } from "./rows/catalogRows.js";
-import {
-  type CatalogEnvironment,
-  type RootTableState,
-  readCatalog,
-  requireLiveRoot,
-} from "./rows/catalogTable.js";
+import { readCatalog, requireLiveRoot } from "./rows/catalogTable.js";
 import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
 
 /** The requested part of a listing. */
@@ -34,6 +29,7 @@ export interface NamePage {
 
 /** Number of directories that are checked concurrently. */
 const PARALLELISM = 16;
+
 /** Number of names from which directories are listed rather than checked one by one. */
 const MANY = 64;
 
@@ -209,34 +205,3 @@ async function isRootTable(
 async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string): Promise<boolean> {
   return (await versionsIn.find(versionsDirectory(directory))) === true;
 }
-
-/**
- * Returns true if a directory of versions has one. A link out of the admitted directories counts as a
- * directory without one.
- */
-export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
-  const entries = (await listAdmitted(disk, path)) ?? [];
-  return entries.some((entry) => entry.kind === "file" && parseManifestName(entry.name) !== null);
-}
-
-/** Looks at the directory of a root table. */
-export async function lookAtRootTable(
-  { disk, versionsIn }: Pick<CatalogEnvironment, "disk" | "versionsIn">,
-  directory: string,
-): Promise<RootTableState> {
-  const entries = await listAdmitted(disk, directory);
-  const isHidden =
-    entries === null ? isDeregistered(disk, directory) : entries.some(({ name }) => isHidingMarker(name));
-  // Only a table that is dropped loses its versions, and a drop changes the directory, as markers do.
-  return {
-    isHidden: await isHidden,
-    hasVersions: (await versionsIn.find(versionsDirectory(directory))) === true,
-  };
-}
-
-/** Lists a directory; null for a missing one, and for a link out of the admitted directories. */
-const listAdmitted = (disk: Disk, path: string): Promise<DirectoryEntry[] | null> =>
-  disk.list(path).catch((error: unknown) => {
-    if (error instanceof PermissionDeniedError) return null;
-    throw error;
-  });

@@ -16,8 +16,9 @@ import { clearLocation } from "./locations/orphans.js";
 import { discardDirectory, sweepDropped } from "./locations/removal.js";
 import { isUnshared } from "./locations/sharedLocations.js";
 import { findTable, hasDirectory, rootTableLocation, tableRow } from "./locations/tables.js";
+import type { CatalogEnvironment } from "./rows/catalogEnvironment.js";
 import type { Catalog, CatalogRow } from "./rows/catalogRows.js";
-import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
+import { changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import {
   decodeProperties,
   encodeProperties,

@@ -28,8 +28,9 @@ import {
   type TableLocation,
   tableRow,
 } from "./locations/tables.js";
+import type { CatalogEnvironment } from "./rows/catalogEnvironment.js";
 import type { CatalogRow } from "./rows/catalogRows.js";
-import { type CatalogEnvironment, changeCatalog } from "./rows/catalogTable.js";
+import { changeCatalog } from "./rows/catalogTable.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
 import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
 

@@ -32,8 +32,9 @@ import {
   type TableLocation,
   tableRow,
 } from "./locations/tables.js";
+import type { CatalogEnvironment } from "./rows/catalogEnvironment.js";
 import type { Catalog, CatalogChange } from "./rows/catalogRows.js";
-import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
+import { changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import { objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
 import { rowOf, tableNotFound } from "./tableRows.js";
 

@@ -9,13 +9,9 @@ import { claimLocation } from "./locations/placement.js";
 import { discardDirectory, sweepDropped } from "./locations/removal.js";
 import { isUnshared } from "./locations/sharedLocations.js";
 import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./locations/tables.js";
+import type { CatalogEnvironment } from "./rows/catalogEnvironment.js";
 import type { Catalog, CatalogChange, CatalogRow } from "./rows/catalogRows.js";
-import {
-  type CatalogEnvironment,
-  type CatalogPlan,
-  changeCatalog,
-  readCatalog,
-} from "./rows/catalogTable.js";
+import { type CatalogPlan, changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import {
   decodeProperties,
   encodeProperties,

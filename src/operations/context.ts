@@ -7,9 +7,8 @@
 import { type Lazy, lazy, lazyModule } from "../async/lazy.js";
 import { WorkerPool } from "../async/workerPool.js";
 import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
-import { hasVersionsIn, lookAtRootTable } from "../catalog/listing.js";
-import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogTable.js";
-import { OldVersions } from "../catalog/rows/oldVersions.js";
+import { hasVersionsIn, lookAtRootTable } from "../catalog/locations/versionsIn.js";
+import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogEnvironment.js";
 import { RootNames } from "../catalog/rows/rootNames.js";
 import { InternalError, messageOf } from "../errors.js";
 import type { FileVersion } from "../file/container/page.js";
@@ -60,6 +59,8 @@ const sketchStores = lazyModule(() => import("../indexes/vector/sketches/sketchS
 const jobsModule = lazyModule(() => import("../jobs/jobs.js"));
 /** Loaded with the first table of an old release. */
 const oldManifests = lazyModule(() => import("../table/fragments/oldManifests.js"));
+/** Loaded with the first change of the catalog. */
+const oldVersions = lazyModule(() => import("../catalog/rows/oldVersions.js"));
 /** Loaded with the first commit. */
 const autoCleanup = lazyModule(() => import("../table/cleanup/autoCleanup.js"));
 
@@ -253,7 +254,7 @@ export function openContext(options: ContextOptions): OperationContext {
     ),
     // Every operation needs the latest catalog, so it always stays in the cache.
     catalogs: new CatalogCache(sizes.catalogs, 1),
-    oldCatalogs: new OldVersions(),
+    oldCatalogs: lazy(async () => new (await oldVersions.get()).OldVersions()),
     latestVersions: new LatestVersions(disk),
     rootNames: new RootNames(disk, options.root),
     spelling: new Spelling(disk),

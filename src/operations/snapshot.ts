@@ -1,5 +1,6 @@
 /** Opens the version that a request names by id, branch, version and tag. */
 
+import { lazyModule } from "../async/lazy.js";
 import { requireTable, type TableEntry, type WantedVersion } from "../catalog/locations/tables.js";
 import {
   CorruptFileError,
@@ -22,7 +23,6 @@ import { findVersionAsOf } from "../table/versions/versionAsOf.js";
 import { findVersion, type LatestVersion, type VersionEntry } from "../table/versions/versions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
-import { isRegistered, requireTag } from "./findRefs.js";
 import {
   optionalMoment,
   optionalString,
@@ -30,6 +30,9 @@ import {
   requireTableId,
   requireVersion,
 } from "./request.js";
+
+/** The first request of a branch or a tag loads this module. */
+const refs = lazyModule(() => import("./findRefs.js"));
 
 /** An existing table or branch. */
 export interface OpenTable {
@@ -90,7 +93,7 @@ async function open(
   const table = tableAt(context, entry.directory, branch);
   const early = request.unregisteredBranch === true;
   const latest =
-    early || (await isRegistered(table, branch))
+    early || (await (await refs.get()).isRegistered(table, branch))
       ? await (wanted === "any"
           ? context.latestVersions.findAny(table.root)
           : context.latestVersions.find(table.root))
@@ -212,6 +215,7 @@ export async function openDescribed(
   let { version } = point;
   let { entry: tableEntry, table, latest } = await openTable(context, request);
   if (tag !== undefined) {
+    const { requireTag } = await refs.get();
     const target = await requireTag({ table, entry: tableEntry }, tag);
     await access.requireBranch(target.branch);
     if (target.branch !== null) table = branchAt(table, target.branch);

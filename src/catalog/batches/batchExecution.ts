@@ -3,7 +3,7 @@
 import type { Disk } from "../../io/disk/disk.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { basename } from "../../platform/native.js";
-import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { type Batch, type BatchOutcome, endBatch, endOwnBatch } from "./batchJournal.js";
 import { type BatchLocks, LocksLostError, requireLock, requireLocks } from "./batchLocks.js";
 import { type BatchWork, doStep, undoStep } from "./batchParts.js";

@@ -44,7 +44,8 @@ import {
 import { discardDirectory, sweepDropped, takeAway } from "../locations/removal.js";
 import { isUnshared } from "../locations/sharedLocations.js";
 import { findTable, type TableLocation, tableRow } from "../locations/tables.js";
-import { type CatalogEnvironment, changeCatalog } from "../rows/catalogTable.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
+import { changeCatalog } from "../rows/catalogTable.js";
 import { publishTable, removeRootTable } from "../tableRows.js";
 import type { Batch } from "./batchJournal.js";
 import { type BatchLocks, requireLock } from "./batchLocks.js";

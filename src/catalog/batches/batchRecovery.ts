@@ -22,7 +22,7 @@ import type { Disk } from "../../io/disk/disk.js";
 import { tellFailure } from "../../io/disk/diskErrors.js";
 import { codeOf, isUnwritable } from "../../io/disk/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../../io/lock/lock.js";
-import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,

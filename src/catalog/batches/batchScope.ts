@@ -5,8 +5,9 @@ import type { Disk } from "../../io/disk/disk.js";
 import { sep } from "../../platform/native.js";
 import { directoryAt, rootLocation, rootTableAt } from "../locations/locations.js";
 import { tableRow } from "../locations/tables.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import type { Catalog } from "../rows/catalogRows.js";
-import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
+import { readCatalog } from "../rows/catalogTable.js";
 import { pathOf } from "../rows/objects.js";
 import type { BatchNames } from "./journalFormat.js";
 

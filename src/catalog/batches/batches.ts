@@ -29,7 +29,7 @@ import { withLock } from "../../io/lock/lock.js";
 import { PublishUncertainError } from "../../io/publish.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { readTableIdentity, type TableIdentity } from "../../table/versions/tableIdentity.js";
-import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { type Ending, finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,

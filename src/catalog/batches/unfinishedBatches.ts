@@ -2,7 +2,7 @@
 
 import { lazyModule } from "../../async/lazy.js";
 import type { UnfinishedBatches } from "../../table/versions/tableAt.js";
-import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { listReadableBatches } from "./batchDirectories.js";
 import type { RecoveryOptions } from "./batchRecovery.js";
 import type { BatchScope } from "./batchScope.js";

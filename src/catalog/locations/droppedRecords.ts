@@ -25,7 +25,7 @@ import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { fenceOff, PublishUncertainError, Removal } from "../../io/publish.js";
 import { basename, dirname, join, relative, sep } from "../../platform/native.js";
 import { hasUniqueNames, sideDirectory, versionsDirectory } from "../../table/versions/paths.js";
-import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { checkLocation, directoryAt } from "./locations.js";
 import { hideAsDropped, hidingMarkerPath, isDropped, isHidingMarker } from "./markers.js";
 

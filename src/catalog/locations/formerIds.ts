@@ -13,7 +13,7 @@ import type { Disk } from "../../io/disk/disk.js";
 import { isMissing, isUnwritable } from "../../io/disk/errno.js";
 import { replaceFile } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
-import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { pathOf } from "../rows/objects.js";
 import { idShownIn } from "./locations.js";
 import type { TableLocation } from "./tables.js";

@@ -16,7 +16,7 @@ import { checkRootTableName, isRootTableName } from "../../ident.js";
 import { foldName, foldPath, isDeviceName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/names/temporaryNames.js";
 import { join } from "../../platform/native.js";
-import { CATALOG_DIRECTORY } from "../rows/catalogTable.js";
+import { CATALOG_DIRECTORY } from "../rows/catalogEnvironment.js";
 
 const TABLE_SUFFIX = ".lance";
 /** Prefix of the names of this engine's own directories. */

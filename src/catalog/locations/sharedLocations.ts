@@ -5,8 +5,8 @@
  */
 
 import { areApart } from "../../io/names/spelling.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import type { CatalogRow } from "../rows/catalogRows.js";
-import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { isInRootTable, mayOverlap } from "./locations.js";
 
 /** Returns true if, on any file system, a location overlaps that of a root table or of a row. */

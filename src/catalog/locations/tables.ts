@@ -8,16 +8,26 @@
  *   without its directory means nothing: a crash interrupted a change.
  */
 
+import { lazyModule } from "../../async/lazy.js";
 import { TableAlreadyExistsError, TableNotFoundError } from "../../errors.js";
 import { checkObjectName, checkRootTableName, formatIdentifier } from "../../ident.js";
 import { join } from "../../platform/native.js";
 import { versionsDirectory } from "../../table/versions/paths.js";
 import type { LatestVersion } from "../../table/versions/versions.js";
+import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import type { Catalog, CatalogRow } from "../rows/catalogRows.js";
-import { type CatalogEnvironment, readCatalog, requireLiveRoot } from "../rows/catalogTable.js";
 import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";
 import { directoryOfRow, rootLocation } from "./locations.js";
 import { isDeregistered, isReserved } from "./markers.js";
+
+/** The first look at the catalog loads this module. A root table is found without one. */
+const catalogTable = lazyModule(() => import("../rows/catalogTable.js"));
+
+const readCatalog = async (environment: CatalogEnvironment): Promise<Catalog> =>
+  (await catalogTable.get()).readCatalog(environment);
+
+const requireLiveRoot = async (environment: CatalogEnvironment): Promise<void> =>
+  (await catalogTable.get()).requireLiveRoot(environment);
 
 /** Location of a table, which may not exist. */
 export interface TableLocation {
@@ -60,7 +70,7 @@ export async function findTable(
 
 /**
  * @throws TableNotFoundError if it does not exist, and the errors of {@link findTable} and
- *   {@link requireLiveRoot}
+ *   `requireLiveRoot`
  */
 export async function requireTable(
   environment: CatalogEnvironment,

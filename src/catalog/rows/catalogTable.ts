@@ -24,13 +24,10 @@ import {
 import { type Manifest, Overwrite } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/disk/locks.js";
-import type { UnchangedDirectories } from "../../io/disk/unchangedDirectories.js";
 import { UNSHARED_LEASE } from "../../io/lock/lease.js";
-import { LruCache } from "../../io/memory/cache.js";
-import type { Spelling } from "../../io/names/spelling.js";
 import { join } from "../../platform/native.js";
 import { resolveProjection } from "../../query/columns/projection.js";
-import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { versionSource } from "../../query/indexes/versionSource.js";
 import { scanColumns } from "../../query/scan/scan.js";
 import { KEPT } from "../../rows/readAhead.js";
 import {
@@ -42,68 +39,47 @@ import {
 } from "../../schema/schema.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { ABSENT } from "../../table/versions/identity.js";
-import type { LatestVersions } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { type OpenLatest, type OpenVersion, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { withSteadyLock } from "../../table/versions/tableLock.js";
 import type { LatestVersion } from "../../table/versions/versions.js";
+import { CATALOG_DIRECTORY, type CatalogEnvironment } from "./catalogEnvironment.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
-import type { OldVersions } from "./oldVersions.js";
-import type { RootNames } from "./rootNames.js";
-
-export interface CatalogEnvironment extends ReaderEnvironment {
-  /** Absolute path of the namespace's directory. */
-  readonly root: string;
-  readonly catalogs: CatalogCache;
-  readonly oldCatalogs: OldVersions;
-  readonly latestVersions: LatestVersions;
-  /** Names of the entries in the namespace's directory. */
-  readonly rootNames: RootNames;
-  /** Checks that an entry was found by its exact name, on a disk that folds names. */
-  readonly spelling: Spelling;
-  /** By path of a directory of versions: true if it contains a version. */
-  readonly versionsIn: UnchangedDirectories<boolean>;
-  /** By path of a root table's directory. */
-  readonly rootTables: UnchangedDirectories<RootTableState>;
-}
-
-/** State of a root table's directory. It stays while the directory's entries do. */
-export interface RootTableState {
-  /** True if a marker hides the table. */
-  readonly isHidden: boolean;
-  /** True if the table has versions; false if it had none when it was looked at. */
-  readonly hasVersions: boolean;
-}
 
 // The first change loads the writing and the commit of rows.
 const writing = lazyModule(() => import("../../write/rewriteTable.js"));
+
 const committing = lazyModule(() => import("../../table/commit/commit.js"));
 
-export class CatalogCache extends LruCache<Catalog> {}
-
-/** Name of the catalog's directory. */
-export const CATALOG_DIRECTORY = "__manifest";
 /** Maximum number of lost races before a change fails. */
 const MAX_ATTEMPTS = 50;
+
 const MAX_BACKOFF_MS = 50;
+
 /** Maximum number of times that the latest version may be cleaned away while it is opened. */
 const MAX_OPEN_ATTEMPTS = 5;
+
 const DATA_FORMAT = "2.2";
 
 // Keys of feature flags in the table's metadata.
 const READER_FLAGS = "lance.namespace.manifest.reader_feature_flags";
+
 const WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags";
+
 /**
  * Set once the root may have been deleted: a writer that ignores {@link DELETED} would add to a missing root.
  */
 const LIFECYCLE_FLAG = 1n << 0n;
+
 /** Bits that this build implements, in either word. */
 const KNOWN_FLAGS = LIFECYCLE_FLAG;
+
 /** Key in the table's metadata: "true" if the root was deleted for good. */
 const DELETED = "lance.namespace.manifest.deleted";
 
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
+
 const textField = (name: string, nullable: boolean, metadata = NO_METADATA): NewField => ({
   name,
   type: { kind: "string", large: false },
@@ -111,6 +87,7 @@ const textField = (name: string, nullable: boolean, metadata = NO_METADATA): New
   metadata,
   children: [],
 });
+
 const FIELDS: readonly NewField[] = [
   textField("object_id", false, new Map([[PRIMARY_KEY_POSITION, "0"]])),
   textField("object_type", false),
@@ -338,7 +315,7 @@ async function changeUnderLock(
     if (committed !== null) {
       environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
       environment.rootNames.followed(open.catalog, catalog);
-      await environment.oldCatalogs.emptySome(committed, lease);
+      await (await environment.oldCatalogs.get()).emptySome(committed, lease);
       return catalog;
     }
     if (attempt === MAX_ATTEMPTS) {
