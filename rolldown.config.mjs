@@ -29,7 +29,7 @@ import {
   SOONER,
   types,
 } from "./.config/rolldown.parts.mjs";
-import { browserModules } from "./.config/browserModules.mjs";
+import { browserModules, browserPaths } from "./.config/browserModules.mjs";
 
 const licencesOfPackage = licences(DIST);
 
@@ -44,7 +44,8 @@ const output = (format, extension, parts, isMapped) => ({
   // A map is as large as its module. Those of CommonJS would say the same, and so would that of the script of the threads.
   sourcemap: isMapped && format === "esm",
   minify: isMapped ? (format === "cjs" ? SHORTER : SOONER) : SMALL,
-  codeSplitting: { groups: parts },
+  // A thread has one file.
+  codeSplitting: isMapped && { groups: parts },
 });
 
 /** @param isMapped whether people read it: with maps, and in both forms */
@@ -64,7 +65,7 @@ const forBrowsers = (names, parts) => ({
   external: isOutside,
   plugins: [browserModules(join(process.cwd(), DIST), ".js"), ...plugins],
   output: [
-    { ...named("js"), format: "esm", dir: join(DIST, "browser"), minify: SOONER, codeSplitting: { groups: parts } },
+    { ...named("js"), format: "esm", dir: join(DIST, "browser"), minify: SMALL, codeSplitting: { groups: parts } },
   ],
 });
 
@@ -107,5 +108,8 @@ export default defineConfig([
   bundle(["tiltyardWorker"], [], [], false),
   command,
   forBrowsers(["client"], []),
-  forBrowsers(["index", "rest", "disks", "disks/conformance"], await groups()),
+  forBrowsers(
+    ["index", "rest", "disks", "disks/conformance"],
+    await groups(browserPaths(join(process.cwd(), DIST), ".js")),
+  ),
 ]);

@@ -18,13 +18,18 @@ const REPLACEMENTS = {
 };
 
 /**
+ * Returns the paths of modules that stand for others, by the paths of those without extension.
  * @param directory holds the modules
  * @param extension of the modules, with its dot
  */
-export function browserModules(directory, extension) {
-  const replaced = new Map(
+export const browserPaths = (directory, extension) =>
+  new Map(
     Object.entries(REPLACEMENTS).map(([path, by]) => [join(directory, path), join(directory, by) + extension]),
   );
+
+/** @param directory, extension as for {@link browserPaths} */
+export function browserModules(directory, extension) {
+  const replaced = browserPaths(directory, extension);
   return {
     name: "browser-modules",
     resolveId(source, importer) {

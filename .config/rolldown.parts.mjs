@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { decode, encode } from "@jridgewell/sourcemap-codec";
+import { moduleGroups } from "./moduleGroups.mjs";
 
 /** Directory that tsc wrote the modules to. */
 export const DIST = "dist";
@@ -26,63 +27,14 @@ export const LANCEDB = (await readdir(join(DIST, "lancedb"), { recursive: true }
 /** The chunk that holds the drop-in's modules. */
 export const DROP_IN = "dropIn";
 
-/** The modules that importing one of the given loads, as absolute paths. */
-async function loadedWith(names, found = new Set()) {
-  for (const path of names) {
-    if (found.has(path)) continue;
-    found.add(path);
-    const text = await readFile(path, "utf8");
-    const next = [...text.matchAll(/^(?:import|export)\b[^;]*?from\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm)];
-    await loadedWith(
-      next.map(([, from, alone]) => join(dirname(path), from ?? alone)),
-      found,
-    );
-  }
-  return found;
-}
-
 export const moduleAt = (name) => join(process.cwd(), DIST, name);
 
-/**
- * What importing the entry points loads is one file beside them, what the first call loads is another, and so is what
- * searches of one kind load, or changes: finding and opening a file for each set of modules that some parts share would take
- * longer than parsing what a call may not need.
- */
-export async function groups() {
-  const loaded = (...names) => loadedWith(names.map((name) => moduleAt(`${name}.js`)));
-  const imported = await loaded("index");
-  const called = await loaded("engine/engine", "engine/reading");
-  const ordering = await loaded("query/order/orderedRows");
-  const byVector = await loaded(
-    "query/vector/vectorSearch",
-    "query/vector/vectorIndexes",
-    "query/run/searchedRows",
-    "indexes/vector/sketches/sketchStore",
-  );
-  const byText = await loaded("operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex");
-  const ipc = await loaded("table/fragments/arrowDeletions");
-  const describing = await loaded("engine/describing", "jobs/jobs");
-  const changing = await loaded(
-    "engine/changing",
-    "table/cleanup/autoCleanup",
-    "catalog/batches/batchRecovery",
-    "io/lock/heldLock",
-    "io/lock/staleLocks",
-  );
-  const later = (modules) => (id) => modules.has(id) && !called.has(id) && !imported.has(id);
-  return [
-    { name: "shared", priority: 8, test: (id) => imported.has(id) && id !== moduleAt("index.js") },
-    { name: "engine", priority: 7, test: (id) => called.has(id) && !imported.has(id) },
-    { name: "ordering", priority: 6, test: later(ordering) },
-    { name: "vectorSearch", priority: 5, test: later(byVector) },
-    { name: "textSearch", priority: 4, test: later(byText) },
-    { name: "ipc", priority: 3, test: later(ipc) },
-    { name: "describing", priority: 2, test: later(describing) },
-    { name: "changing", priority: 1, test: later(changing) },
-    // One file instead of one for each set of entries that share modules.
-    { name: DROP_IN, priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
-  ];
-}
+/** Groups of the modules that tsc wrote. @param replaced as for `moduleGroups` */
+export const groups = async (replaced = new Map()) => [
+  ...(await moduleGroups(join(process.cwd(), DIST), ".js", replaced)),
+  // One file instead of one for each set of entries that share modules.
+  { name: DROP_IN, priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
+];
 
 // Names of classes tell errors apart, and those of functions are what a stack is read by. Private members are shortened all
 // the same.

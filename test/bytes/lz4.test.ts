@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block, lz4BlockLength } from "../../src/bytes/lz4.js";
+import { decodeLz4Block, lz4BlockLength } from "../../src/bytes/lz4.js";
+import { encodeLz4Block, encodeSmallLz4Block } from "../../src/bytes/lz4Encoder.js";
 
 const decode = (input: number[], size: number): number[] | null => {
   const output = new Uint8Array(size);

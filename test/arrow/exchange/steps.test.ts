@@ -9,7 +9,7 @@ import { validateColumn } from "../../../src/arrow/exchange/validate.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import type { Steps } from "../../../src/async/eventLoop.js";
 import { InvalidInputError } from "../../../src/errors.js";
-import { encodeFsst, encodeFsstInSteps } from "../../../src/file/compression/fsst.js";
+import { encodeFsst, encodeFsstInSteps } from "../../../src/file/compression/fsstEncoder.js";
 import { findDictionary } from "../../../src/file/structural/findDictionary.js";
 
 const ROWS = 200_000;

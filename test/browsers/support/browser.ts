@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import { type Bundle, bundleForBrowsers } from "./bundle.js";
+import { type Bundle, bundleForBrowsers, bundleProgram } from "./bundle.js";
 import { startChromium } from "./chromium.js";
 
 export interface TestBrowser {
@@ -24,14 +24,20 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>tiltyard</title><scrip
   globalThis.isReady = true;
 </script>`;
 
-/** Starts Chromium for the tests of a file. */
-export function sharedBrowser(): TestBrowser {
+/**
+ * Starts Chromium for the tests of a file.
+ * @param programs modules by name, each with the package bundled for it alone: `/<name>/program.js`
+ */
+export function sharedBrowser(programs: Readonly<Record<string, string>> = {}): TestBrowser {
   let browser: Browser;
   let server: Server;
   let url = "";
-  let bundle: Bundle = new Map();
+  const bundle = new Map<string, Bundle extends ReadonlyMap<string, infer File> ? File : never>();
   beforeAll(async () => {
-    bundle = await bundleForBrowsers();
+    for (const [name, file] of await bundleForBrowsers()) bundle.set(name, file);
+    for (const [program, code] of Object.entries(programs)) {
+      for (const [name, file] of await bundleProgram(code)) bundle.set(`${program}/${name}`, file);
+    }
     server = createServer((request, response) => {
       const file = bundle.get((request.url ?? "/").slice(1));
       if (request.url === "/") return response.setHeader("content-type", "text/html").end(PAGE);
