@@ -1,6 +1,6 @@
 /** `verifyTable` finds every damage to a table's files, and none in sound tables. */
 
-import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DirectoryNamespace, type VerifyTableResponse } from "tiltyard";
@@ -163,6 +163,30 @@ describe("verifyTable", () => {
       const { damages } = await ns.verifyTable({ id: [name] });
       expect({ name, damages }).toEqual({ name, damages: [] });
     }
+    await ns.close();
+  });
+
+  it("reads again what was read and verified before", async () => {
+    const root = await makeTempDir();
+    const ns = new DirectoryNamespace({ root, durability: "none" });
+    const table = ns.table("trees");
+    // A page of more than 64 KiB, whose blocks have checksums.
+    const text = (row: number) => `${row} `.repeat(2000);
+    await table.create(Array.from({ length: 40 }, (_, row) => ({ row, text: text(row) })));
+    for (let time = 0; time < 2; time++) {
+      expect(await ns.verifyTable({ id: "trees" })).toMatchObject({ isSound: true, damages: [] });
+      expect(await table.countRows("text LIKE '1%'")).toBe(11);
+    }
+    const { fragments } = await table.storage();
+    const path = join(root, "trees.lance", fragments[0].files[0].path);
+    const [bytes, { atime, mtime }] = [await readFile(path), await stat(path)];
+    bytes[bytes.length >> 1] ^= 1;
+    await writeFile(path, bytes);
+    // A disk that damages a file leaves its times.
+    await utimes(path, atime, mtime);
+    expect((await ns.verifyTable({ id: "trees" })).damages).toEqual([
+      expect.objectContaining({ kind: "dataFile", path }),
+    ]);
     await ns.close();
   });
 

@@ -6,7 +6,7 @@
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { CorruptFileError } from "../../errors.js";
 import { DATA_FILE_FOOTER_BYTES } from "../../file/container/container.js";
-import type { DataFileMetadata } from "../../file/container/reader.js";
+import { type DataFileMetadata, openDataFile } from "../../file/container/reader.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import type { OperationContext } from "../context.js";
@@ -15,19 +15,22 @@ import type { OperationContext } from "../context.js";
 const GAP_BYTES = 2 ** 20;
 
 /**
- * Verifies a file.
+ * Verifies a file. It is opened anew: cached metadata record what was verified before, and the disk may have
+ * damaged that since.
  * @param expectedBytes length that a manifest states; 0 if it is unknown
  * @returns the length of the file
  * @throws CorruptFileError; UnsupportedError for a version of the format that this release does not read
  */
 export async function verifyWholeFile(
-  { handles, openDataFileOnce }: Pick<OperationContext, "handles" | "openDataFileOnce">,
+  { handles }: Pick<OperationContext, "handles">,
   path: string,
   expectedBytes: number,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const file = await openDataFileOnce(path);
+  // An open handle may refer to a file that was replaced.
+  handles.evict(path);
   return handles.withHandle(path, async (handle) => {
+    const file = await openDataFile(handle, path);
     if (expectedBytes !== 0 && handle.size !== expectedBytes) {
       throw new CorruptFileError(path, 0, `it has ${handle.size} bytes, the manifest says ${expectedBytes}`);
     }
