@@ -87,6 +87,8 @@ export class SuffixIndex implements SearchedPart {
     const numbers = new Set<number>();
     const pace = new Pace(STEP_ROWS);
     let left = Math.max(MIN_STEPS, tree.length * SEARCHED_PART);
+    // A place takes as many steps as the distance to a sampled row, on average half of the largest one.
+    if ((end - first) * (SAMPLE_RATE / 2) > left) return null;
     for (let match = first; match < end; match++) {
       let row = match;
       let distance = 0;
