@@ -15,6 +15,7 @@ const BITS = 32;
 /** The line feed and the bits. */
 const SEAL_BYTES = 1 + BITS;
 const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 const ZERO = 0x20;
 const ONE = 0x09;
 
@@ -44,14 +45,21 @@ export function decodeSealedJson(file: Uint8Array): unknown {
   }
 }
 
-/** True if bytes end with a checksum of other bytes. */
+/** True if bytes end with a checksum of other bytes, or with one of which some characters are damaged. */
 export function isSealBroken(file: Uint8Array): boolean {
   const end = file.length - SEAL_BYTES;
   if (end < 0 || file[end] !== LINE_FEED) return false;
   let checksum = 0;
+  let areBits = true;
   for (const character of file.subarray(end + 1)) {
-    if (character !== ZERO && character !== ONE) return false;
+    if (character !== ZERO && character !== ONE) areBits = false;
+    // JSON with another character at its end is no JSON, or was never sealed.
+    if (!isWhiteSpace(character)) return false;
     checksum = (checksum << 1) | (character === ONE ? 1 : 0);
   }
-  return crc32(file.subarray(0, end)) !== checksum >>> 0;
+  return !areBits || crc32(file.subarray(0, end)) !== checksum >>> 0;
 }
+
+/** True for white space of JSON. */
+const isWhiteSpace = (character: number): boolean =>
+  character === ZERO || character === ONE || character === LINE_FEED || character === CARRIAGE_RETURN;

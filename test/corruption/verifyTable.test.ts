@@ -204,6 +204,30 @@ describe("verifyTable", () => {
     ]);
   });
 
+  it("finds a wrong place of the global buffers, and each removed manifest", async () => {
+    const copy = join(await makeTempDir(), "copy");
+    await copyTree(sound, copy);
+    const files = await filesOf(copy);
+    const index = files.find((path) => path.endsWith("index.idx")) as string;
+    const bytes = await readFile(join(copy, index));
+    for (let at = bytes.length - 24; at < bytes.length - 22; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const damaged = Uint8Array.from(bytes);
+        damaged[at] ^= 1 << bit;
+        await writeFile(join(copy, index), damaged);
+        expect((await verify(copy)).isSound, `byte ${at}, bit ${bit}`).toBe(false);
+      }
+    }
+    await writeFile(join(copy, index), bytes);
+    for (const path of files.filter((each) => each.endsWith(".manifest"))) {
+      const manifest = await readFile(join(copy, path));
+      await rm(join(copy, path));
+      expect((await verify(copy)).isSound, path).toBe(false);
+      await writeFile(join(copy, path), manifest);
+    }
+    expect((await verify(copy)).damages).toEqual([]);
+  });
+
   it("finds each of many damages", async () => {
     const missed: string[] = [];
     const root = await makeTempDir();

@@ -84,8 +84,10 @@ export class VerifiedFiles {
     for (const { name } of (await disk.list(transactionsDirectory(root))) ?? []) {
       const parsed = parseTransactionFileName(name);
       if (parsed === null || named.has(name)) continue;
-      const version = parsed.readVersion + 1;
-      if (versions.has(version) || version >= latest || (gap !== null && version < gap.to)) continue;
+      // Others may have committed between the version that the change read and its own.
+      let version = parsed.readVersion + 1;
+      while (versions.has(version)) version++;
+      if (version >= latest || (gap !== null && version < gap.to)) continue;
       const message = `the manifest of version ${version} is missing, but the record of its change exists: ${name}`;
       const path = versionsDirectory(root);
       this.damages.add({ kind: "missingFile", path, message, version, remedy: FROM_OTHER_VERSION });

@@ -5,7 +5,7 @@
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { CorruptFileError } from "../../errors.js";
-import { DATA_FILE_FOOTER_BYTES } from "../../file/container/container.js";
+import { DATA_FILE_FOOTER_BYTES, decodeFooter } from "../../file/container/container.js";
 import { type DataFileMetadata, openDataFile } from "../../file/container/reader.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
@@ -34,6 +34,7 @@ export async function verifyWholeFile(
     if (expectedBytes !== 0 && handle.size !== expectedBytes) {
       throw new CorruptFileError(path, 0, `it has ${handle.size} bytes, the manifest says ${expectedBytes}`);
     }
+    if (file.legacy === undefined) await verifyFooter(handle, path);
     if (file.checksums === null) {
       // A damaged name of the checksums' field looks like a field that no release knows.
       if (file.descriptor.unknown === undefined) return handle.size;
@@ -46,6 +47,15 @@ export async function verifyWholeFile(
     }
     return handle.size;
   });
+}
+
+/** Checks that the table of global buffers ends at the footer, as all writers place it. */
+async function verifyFooter(handle: ReadHandle, path: string): Promise<void> {
+  const start = handle.size - DATA_FILE_FOOTER_BYTES;
+  const bytes = await handle.read(start, DATA_FILE_FOOTER_BYTES);
+  const { globalTable } = decodeFooter(bytes, path, handle.size);
+  if (globalTable.byteOffset + globalTable.length === start) return;
+  throw new CorruptFileError(path, start, "the table of global buffers does not end at the footer");
 }
 
 /** Verifies pages and global buffers, and returns the ranges that they and their blocks' checksums take. */
