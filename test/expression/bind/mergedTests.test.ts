@@ -1,12 +1,15 @@
 /** Merged tests of one column in an AND or OR select the same rows as single tests. */
 
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { parseType } from "../../../src/arrow/types/type.js";
 import { runSync } from "../../../src/async/eventLoop.js";
 import { bindFilter } from "../../../src/expression/expression.js";
 import { columnOfScalars, type Scalar } from "../../../src/expression/values/scalars.js";
 import { FLOAT64, INT32, INT64, STRING } from "../../../src/expression/values/types.js";
+import { loadFunctions } from "../../support/loadFunctions.js";
+
+beforeAll(loadFunctions);
 
 const COLUMNS = [
   { name: "small", type: "int32", of: INT32, values: [null, -3, -1, 0, 1, 2, 3, 5] },

@@ -1,8 +1,11 @@
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { parseType } from "../../../src/arrow/types/type.js";
 import { runSync } from "../../../src/async/eventLoop.js";
 import { TableColumnNotFoundError } from "../../../src/errors.js";
 import { bindFilter } from "../../../src/expression/expression.js";
+import { loadFunctions } from "../../support/loadFunctions.js";
+
+beforeAll(loadFunctions);
 
 const int = parseType("int64");
 const FIELDS = [

@@ -1,7 +1,7 @@
 /** Conditions on dictionary indices in chunks of a page give the results of their values. */
 
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Column, DictionaryColumn } from "../../../src/arrow/columns/column.js";
 import { parseType } from "../../../src/arrow/types/type.js";
 import { runSync } from "../../../src/async/eventLoop.js";
@@ -11,6 +11,9 @@ import { columnOfScalars } from "../../../src/expression/values/scalars.js";
 import { STRING } from "../../../src/expression/values/types.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
+import { loadFunctions } from "../../support/loadFunctions.js";
+
+beforeAll(loadFunctions);
 
 const ORIGIN = { path: "t.lance", byteOffset: 0 };
 const LAYOUT = { kind: "variable", offsetBits: 32, text: true } as const;

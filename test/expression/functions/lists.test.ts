@@ -1,7 +1,7 @@
 /** Compares lists that have an item with a look at each list: sparse and dense ones, empty ones and nulls. */
 
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
 import { parseType } from "../../../src/arrow/types/type.js";
@@ -11,6 +11,9 @@ import { columnOfScalars, type Scalar } from "../../../src/expression/values/sca
 import { INT32, listTypeOf } from "../../../src/expression/values/types.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
+import { loadFunctions } from "../../support/loadFunctions.js";
+
+beforeAll(loadFunctions);
 
 const field = {
   name: "list",

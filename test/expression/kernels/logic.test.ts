@@ -1,12 +1,15 @@
 /** Compares three-valued logic with a plain evaluator over all combinations. */
 
 import fc from "fast-check";
-import { expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { parseType } from "../../../src/arrow/types/type.js";
 import { runSync } from "../../../src/async/eventLoop.js";
 import { bindFilter } from "../../../src/expression/expression.js";
 import { columnOfScalars } from "../../../src/expression/values/scalars.js";
 import { BOOL } from "../../../src/expression/values/types.js";
+import { loadFunctions } from "../../support/loadFunctions.js";
+
+beforeAll(loadFunctions);
 
 type Truth = boolean | null;
 interface Sample {
