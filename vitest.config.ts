@@ -12,6 +12,7 @@ const TESTS = ["test/**/*.test.ts"];
  */
 export const NOT_SHARING = [
   "test/arrow/inputBounds.test.ts",
+  "test/arrow/objects/objectBatches.test.ts",
   "test/catalog/unfinishedBatches.test.ts",
   "test/crash/kills.test.ts",
   "test/crash/mixedKills.test.ts",
