@@ -90,7 +90,7 @@ function runWriter(scope: {
     const handle = await directory.getFileHandle(newName, { create: true });
     const access = await accessTo(handle);
     try {
-      access.truncate(0);
+      if (!how.isNew && !how.isAtomic) access.truncate(0);
       writeAll(access, chunks);
       if (how.isSynced) access.flush();
     } catch (error) {
