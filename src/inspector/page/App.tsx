@@ -5,7 +5,7 @@ import { type CallError, call, type TableChoice } from "./calls.ts";
 import { formatBytes, formatCount } from "./format.ts";
 import icon from "./icon.svg";
 import { Empty, Failure, Result } from "./parts.tsx";
-import { type Route, useCall, useRoute, VIEWS, type View } from "./state.ts";
+import { type Route, useCall, useRoute, VIEWS, type View, withoutRow } from "./state.ts";
 import { TableTree } from "./TableTree.tsx";
 import { type Theme, useTheme } from "./theme.ts";
 import { IndexesView } from "./views/IndexesView.tsx";
@@ -248,7 +248,7 @@ function Tabs({ route, go }: { readonly route: Route; go(route: Route): void }) 
     if (step === 0) return;
     event.preventDefault();
     const index = (VIEWS.indexOf(route.view) + step + VIEWS.length) % VIEWS.length;
-    go({ ...route, view: VIEWS[index] });
+    go({ ...withoutRow(route), view: VIEWS[index] });
     document.getElementById(`tab-${VIEWS[index]}`)?.focus();
   };
   return (
@@ -262,7 +262,7 @@ function Tabs({ route, go }: { readonly route: Route; go(route: Route): void }) 
           aria-selected={view === route.view}
           aria-controls="view"
           tabIndex={view === route.view ? 0 : -1}
-          onClick={() => go({ ...route, view })}
+          onClick={() => go({ ...withoutRow(route), view })}
         >
           {TITLES[view]}
         </button>

@@ -54,9 +54,17 @@ export interface Route {
   readonly version?: number;
   /** Row to search similar rows for. */
   readonly like?: string;
-  /** Row that the grid begins with. */
+  /** Row that the grid begins with, counted among those that pass the filter. */
   readonly row?: number;
+  /** Condition of the grid's rows. */
+  readonly filter?: string;
 }
+
+/** The same table and version, without a place in its rows. */
+export const withoutRow = ({ row: _, ...route }: Route): Route => route;
+
+/** The same table and version, with all of its rows. */
+export const withAllRows = ({ row: _, filter: __, ...route }: Route): Route => route;
 
 export function readRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
@@ -71,6 +79,7 @@ export function readRoute(hash: string): Route {
     ...(Number.isSafeInteger(version) && { version }),
     ...(members.get("like") && { like: members.get("like") as string }),
     ...(Number.isSafeInteger(row) && row >= 0 && { row }),
+    ...(members.get("filter") && { filter: members.get("filter") as string }),
   };
 }
 
@@ -82,12 +91,13 @@ function decodePart(part: string): string {
   }
 }
 
-export function formatRoute({ id, view, branch, version, like, row }: Route): string {
+export function formatRoute({ id, view, branch, version, like, row, filter }: Route): string {
   const members = new URLSearchParams();
   if (branch !== undefined) members.set("branch", branch);
   if (version !== undefined) members.set("version", String(version));
   if (like !== undefined) members.set("like", like);
   if (row !== undefined) members.set("row", String(row));
+  if (filter !== undefined) members.set("filter", filter);
   const query = members.size > 0 ? `?${members}` : "";
   return id === null ? "#/" : `#/${[view, ...id.map(encodeURIComponent)].join("/")}${query}`;
 }

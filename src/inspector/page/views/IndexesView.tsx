@@ -7,7 +7,7 @@ import type { ViewProps } from "../App.tsx";
 import { call } from "../calls.ts";
 import { formatBytes, formatCount, formatMs, visibleText } from "../format.ts";
 import { Bar, Busy, Empty, Failure } from "../parts.tsx";
-import { useCall } from "../state.ts";
+import { useCall, withAllRows } from "../state.ts";
 
 /** Indexes with the rows that they cover, and the recall of vector indexes against time. */
 export function IndexesView({ choice, table, route, go }: ViewProps) {
@@ -30,7 +30,7 @@ export function IndexesView({ choice, table, route, go }: ViewProps) {
           key={index.indexName}
           index={index}
           choice={choice}
-          show={(row) => go({ ...route, view: "rows", row })}
+          show={(row) => go({ ...withAllRows(route), view: "rows", row })}
           storage={storage.value?.indexes.find(({ indexName }) => indexName === index.indexName) ?? null}
           fragments={storage.value?.fragments ?? []}
         />

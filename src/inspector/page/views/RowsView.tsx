@@ -9,7 +9,7 @@ import { RowPanel } from "../grid/RowPanel.tsx";
 import { FIRST_MATCHES, type GridQuery, RowSource } from "../grid/RowSource.ts";
 import { Plan } from "../Plan.tsx";
 import { Busy, Empty, Failure, Result } from "../parts.tsx";
-import { useCall } from "../state.ts";
+import { useCall, withAllRows } from "../state.ts";
 
 type Panel =
   | { readonly kind: "column"; readonly column: string }
@@ -19,7 +19,8 @@ type Panel =
 /** Rows of a version in a grid, with a filter and an order. */
 export function RowsView({ choice, table, route, go }: ViewProps) {
   const fields = table.description.schema?.fields ?? [];
-  const [filter, setFilter] = useState("");
+  const filter = route.filter ?? "";
+  const setFilter = (text: string) => go({ ...withAllRows(route), ...(text !== "" && { filter: text }) });
   const [order, setOrder] = useState<SortOrder | null>(null);
   const [panel, setPanel] = useState<Panel>(null);
   const [isPlanOpen, setPlanOpen] = useState(false);
@@ -143,12 +144,13 @@ function GridPlan({ query: { choice, filter, orderBy } }: { readonly query: Grid
 /** Field for the number of a row to scroll to. */
 function GoTo({ rowCount, go }: { readonly rowCount: number; go(row: number): void }) {
   const [text, setText] = useState("");
+  const row = Number(text.replace(/[,_\s]/g, ""));
+  const isBeyond = Number.isSafeInteger(row) && row >= rowCount;
   return (
     <form
       class="go-to"
       onSubmit={(event) => {
         event.preventDefault();
-        const row = Number(text.replace(/[,_\s]/g, ""));
         if (text !== "" && Number.isSafeInteger(row)) go(Math.max(0, Math.min(rowCount - 1, row)));
       }}
     >
@@ -164,6 +166,7 @@ function GoTo({ rowCount, go }: { readonly rowCount: number; go(row: number): vo
       <button type="submit" class="link">
         Go to row
       </button>
+      {isBeyond && <output class="quiet">the last one is {formatCount(rowCount - 1)}</output>}
     </form>
   );
 }

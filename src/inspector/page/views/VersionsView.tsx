@@ -7,7 +7,7 @@ import { call } from "../calls.ts";
 import { formatAgo, formatClock, formatCount, formatDay, formatTime, visibleText } from "../format.ts";
 import { Cell } from "../grid/Cell.tsx";
 import { Empty, Failure, Result } from "../parts.tsx";
-import { useCall } from "../state.ts";
+import { useCall, withAllRows } from "../state.ts";
 
 /** Versions as a timeline, branches as a graph, and the difference of two versions. */
 export function VersionsView({ choice, route, go, isWritable, reload }: ViewProps) {
@@ -23,6 +23,7 @@ export function VersionsView({ choice, route, go, isWritable, reload }: ViewProp
   };
   const history = useCall((signal) => call("history", asked, signal), [asked]);
   const [pair, setPair] = useState<readonly [number, number] | null>(null);
+  const [keyColumns, setKeyColumns] = useState("");
   const [error, setError] = useState<Error | null>(null);
   const versions = [...earlier, ...(history.value?.versions ?? [])];
   const change = async (name: "restore" | "createTag" | "deleteTag", members: object) => {
@@ -39,6 +40,7 @@ export function VersionsView({ choice, route, go, isWritable, reload }: ViewProp
   useEffect(() => {
     setPages([]);
     setEarlier([]);
+    setKeyColumns("");
   }, [JSON.stringify([id, branch])]);
   return (
     <div class="scroll padded versions">
@@ -54,7 +56,13 @@ export function VersionsView({ choice, route, go, isWritable, reload }: ViewProp
         }
       </Result>
       {error !== null && <Failure error={error} />}
-      {pair !== null && <Differences {...{ choice, pair }} close={() => setPair(null)} key={pair.join()} />}
+      {pair !== null && (
+        <Differences
+          {...{ choice, pair, keyColumns, setKeyColumns }}
+          close={() => setPair(null)}
+          key={pair.join()}
+        />
+      )}
       <ol class="timeline" aria-label="Versions, newest first">
         {versions.map((version, index) => (
           <VersionEntry
@@ -73,7 +81,7 @@ export function VersionsView({ choice, route, go, isWritable, reload }: ViewProp
             compareWithShown={() =>
               setPair([Math.min(version.version, choice.version), Math.max(version.version, choice.version)])
             }
-            visit={() => go({ ...route, view: "rows", version: version.version })}
+            visit={() => go({ ...withAllRows(route), view: "rows", version: version.version })}
             change={change}
           />
         ))}
@@ -321,21 +329,24 @@ function BranchGraph({
 
 interface DifferencesProps extends Pick<ViewProps, "choice"> {
   readonly pair: readonly [number, number];
+  /** Key columns, with commas between them. Empty: the stable row id. */
+  readonly keyColumns: string;
+  setKeyColumns(columns: string): void;
   close(): void;
 }
 
 const SIGNS = { added: "+", removed: "−", changed: "~" } as const;
 
-function Differences({ choice, pair: [from, to], close }: DifferencesProps) {
-  const [on, setOn] = useState("");
+function Differences({ choice, pair: [from, to], keyColumns, setKeyColumns, close }: DifferencesProps) {
   const { id, branch } = choice;
   const asked = {
     id,
     ...(branch !== undefined && { branch }),
     ...{ from, to, limit: 200 },
-    ...(on !== "" && { on: on.split(",").map((name) => name.trim()) }),
+    ...(keyColumns !== "" && { on: keyColumns.split(",").map((name) => name.trim()) }),
   };
   const loaded = useCall((signal) => call("differences", asked, signal), [asked]);
+  const needsKey = keyColumns === "" && /no stable row ids/.test(loaded.error?.message ?? "");
   return (
     <section class="panel" aria-label={`Difference of versions ${from} and ${to}`}>
       <header>
@@ -345,9 +356,9 @@ function Differences({ choice, pair: [from, to], close }: DifferencesProps) {
         <label>
           Rows are the same by
           <input
-            placeholder="row id"
-            value={on}
-            onChange={(event) => setOn(event.currentTarget.value.trim())}
+            placeholder={needsKey ? "key columns" : "row id"}
+            value={keyColumns}
+            onChange={(event) => setKeyColumns(event.currentTarget.value.trim())}
             title="Names of the key columns, with commas between them. Empty: the stable row id"
           />
         </label>
@@ -355,57 +366,62 @@ function Differences({ choice, pair: [from, to], close }: DifferencesProps) {
           ✕
         </button>
       </header>
-      <Result of={loaded}>
-        {({ columns, rows, hasMore }) =>
-          rows.length === 0 ? (
-            <p class="quiet">No row differs. The columns, indexes or files may.</p>
-          ) : (
-            <div class="table-box" tabIndex={0} role="region" aria-label="Rows that differ">
-              <table class="plain hits">
-                <thead>
-                  <tr>
-                    <th scope="col">change</th>
-                    {columns.map((column) => (
-                      <th scope="col" key={column}>
-                        <bdi>{visibleText(column)}</bdi>
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.map(({ kind, cells, before }, row) => (
-                    <tr key={row} class={kind}>
-                      <td>
-                        <span class={`change ${kind}`}>
-                          {SIGNS[kind]} {kind}
-                        </span>
-                      </td>
-                      {cells.map((cell, index) => {
-                        const old = before?.[index] ?? null;
-                        const isChanged = before !== null && JSON.stringify(old) !== JSON.stringify(cell);
-                        return (
-                          <td key={columns[index]} class={isChanged ? "differs" : ""}>
-                            {isChanged && (
-                              <del>
-                                <Cell cell={old} />
-                              </del>
-                            )}
-                            <Cell cell={cell} />
-                          </td>
-                        );
-                      })}
+      {needsKey ? (
+        <Empty title="Which columns identify a row?">
+          <p>The table has no stable row ids. Name its key columns above, with commas between them.</p>
+        </Empty>
+      ) : (
+        <Result of={loaded}>
+          {({ columns, rows, hasMore }) =>
+            rows.length === 0 ? (
+              <p class="quiet">No row differs. The columns, indexes or files may.</p>
+            ) : (
+              <div class="table-box" tabIndex={0} role="region" aria-label="Rows that differ">
+                <table class="plain hits">
+                  <thead>
+                    <tr>
+                      <th scope="col">change</th>
+                      {columns.map((column) => (
+                        <th scope="col" key={column}>
+                          <bdi>{visibleText(column)}</bdi>
+                        </th>
+                      ))}
                     </tr>
-                  ))}
-                </tbody>
-              </table>
-              {hasMore && (
-                <p class="quiet padded">Only the first {formatCount(rows.length)} rows are shown.</p>
-              )}
-            </div>
-          )
-        }
-      </Result>
-      {loaded.error !== null && <Empty title="Name the columns that identify a row" />}
+                  </thead>
+                  <tbody>
+                    {rows.map(({ kind, cells, before }, row) => (
+                      <tr key={row} class={kind}>
+                        <td>
+                          <span class={`change ${kind}`}>
+                            {SIGNS[kind]} {kind}
+                          </span>
+                        </td>
+                        {cells.map((cell, index) => {
+                          const old = before?.[index] ?? null;
+                          const isChanged = before !== null && JSON.stringify(old) !== JSON.stringify(cell);
+                          return (
+                            <td key={columns[index]} class={isChanged ? "differs" : ""}>
+                              {isChanged && (
+                                <del>
+                                  <Cell cell={old} />
+                                </del>
+                              )}
+                              <Cell cell={cell} />
+                            </td>
+                          );
+                        })}
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+                {hasMore && (
+                  <p class="quiet padded">Only the first {formatCount(rows.length)} rows are shown.</p>
+                )}
+              </div>
+            )
+          }
+        </Result>
+      )}
     </section>
   );
 }
