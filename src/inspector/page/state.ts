@@ -60,10 +60,10 @@ export interface Route {
   readonly filter?: string;
 }
 
-/** The same table and version, without a place in its rows. */
+/** Returns the route to the same table and version, without a place in its rows. */
 export const withoutRow = ({ row: _, ...route }: Route): Route => route;
 
-/** The same table and version, with all of its rows. */
+/** Returns the route to the same table and version, with all of its rows. */
 export const withAllRows = ({ row: _, filter: __, ...route }: Route): Route => route;
 
 export function readRoute(hash: string): Route {
