@@ -14,6 +14,7 @@ import { accessibilityFaults } from "./support/accessibility.js";
 import { built, openBuiltNamespace } from "./support/builtPackage.js";
 import { openPage, startChromium } from "./support/chromium.js";
 import { copyGoldenTables, makeHostileTables, makeLargeTable } from "./support/inspectedTables.js";
+import { VIEW_STEPS } from "./support/viewSteps.js";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const ROWS = Number(process.env.INSPECTOR_ROWS ?? "200000");
@@ -64,20 +65,7 @@ async function takePicture(page: Page, name: string): Promise<void> {
 
 /** Steps that bring a view into the state that its picture shows. */
 const VIEWS: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
-  rows: async (page) => {
-    await page.waitForSelector(".cell:not(:has(.pending))");
-    await page.getByRole("button", { name: "Statistics of price" }).click();
-    await page.waitForSelector(".histogram");
-  },
-  schema: (page) => page.getByRole("rowheader", { name: "vector" }).waitFor(),
-  search: async (page) => {
-    await page.getByPlaceholder("Words to find").fill("silver garden");
-    await page.getByPlaceholder("Row id").fill("200");
-    await page.keyboard.press("Enter");
-    await page.waitForSelector("mark");
-    await page.getByRole("button", { name: "Show the plan" }).click();
-    await page.waitForSelector(".plan-tree .metrics");
-  },
+  ...VIEW_STEPS,
   map: async (page) => {
     await page.waitForSelector("canvas");
     await page.getByLabel("Colour", { exact: true }).selectOption("cluster");
@@ -87,14 +75,6 @@ const VIEWS: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     await page.locator("canvas").focus();
     await page.keyboard.press("ArrowRight");
     await page.waitForSelector(".tip div");
-  },
-  versions: async (page) => {
-    await page.getByRole("button", { name: "What changed" }).nth(0).click();
-    await page.waitForSelector("tr.added");
-  },
-  storage: async (page) => {
-    await page.waitForSelector(".tile");
-    await page.waitForFunction(() => !document.querySelector(".cards")?.textContent?.includes("…"));
   },
   indexes: async (page) => {
     await page.getByRole("button", { name: "Measure recall against time" }).click();

@@ -12,6 +12,7 @@ import { accessibilityFaults } from "./support/accessibility.js";
 import { built, INSPECTOR_FILE, openBuiltNamespace } from "./support/builtPackage.js";
 import { openPage, startChromium } from "./support/chromium.js";
 import { makeHostileTables, makeLargeTable } from "./support/inspectedTables.js";
+import { rowsArrive, VIEW_STEPS } from "./support/viewSteps.js";
 
 const ROWS = 20_000;
 /** Lets pages of any origin read. */
@@ -67,33 +68,9 @@ function watchOrigins(page: Page): Set<string> {
   return origins;
 }
 
-const rowsArrive = (page: Page) => page.waitForSelector(".cell:not(:has(.pending))");
-
 /** Steps through the views of the table `events`, each until it shows something of the table. */
 const VIEWS: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
-  rows: async (page) => {
-    await rowsArrive(page);
-    await page.getByRole("button", { name: "Statistics of price" }).click();
-    await page.waitForSelector(".histogram");
-  },
-  schema: (page) => page.getByRole("rowheader", { name: "vector" }).waitFor(),
-  search: async (page) => {
-    await page.getByPlaceholder("Words to find").fill("silver garden");
-    await page.getByPlaceholder("Row id").fill("200");
-    await page.keyboard.press("Enter");
-    await page.waitForSelector("mark");
-    await page.getByRole("button", { name: /the plan/ }).click();
-    await page.waitForSelector(".plan-tree .metrics");
-  },
-  map: (page) => page.waitForSelector("canvas"),
-  versions: async (page) => {
-    await page.getByRole("button", { name: "What changed" }).nth(0).click();
-    await page.waitForSelector("tr.added");
-  },
-  storage: async (page) => {
-    await page.waitForSelector(".tile");
-    await page.waitForFunction(() => !document.querySelector(".cards")?.textContent?.includes("…"));
-  },
+  ...VIEW_STEPS,
   indexes: (page) => page.getByText("rows are not covered").first().waitFor(),
   jobs: (page) => page.getByText("No jobs").waitFor(),
 };

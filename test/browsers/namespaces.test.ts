@@ -3,18 +3,16 @@
  * `npm test`. A file runs in a page of its own profile, and its tests are counted at the end.
  */
 
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { SUITE_FILES } from "../support/suite/suiteFiles.js";
+import { type BundleServer, serveBundle } from "./support/bundleServer.js";
 import { startChromium } from "./support/chromium.js";
 import type { Outcome } from "./support/page/runSuite.js";
 import { bundleSuite } from "./support/suiteBundle.js";
 
 let browser: Browser;
-let server: Server;
-let url = "";
+let server: BundleServer;
 const counts = new Map<string, number>();
 
 const PAGE = `<!doctype html><meta charset="utf-8"><title>namespace suite</title>
@@ -22,20 +20,11 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>namespace suite</title
 <script type="module" src="/suite.js"></script>`;
 
 beforeAll(async () => {
-  const bundle = await bundleSuite();
-  server = createServer((request, response) => {
-    const file = bundle.get((request.url ?? "/").slice(1));
-    if (request.url === "/") return response.setHeader("content-type", "text/html").end(PAGE);
-    if (file === undefined) return response.writeHead(404).end();
-    response.setHeader("content-type", "text/javascript").end(file.code);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server = await serveBundle({ "/": PAGE }, await bundleSuite());
   browser = await startChromium();
 });
 afterAll(async () => {
   await browser.close();
-  server.closeAllConnections();
   server.close();
   console.log(`namespace suite on OPFS: ${JSON.stringify(Object.fromEntries(counts))}`);
 });
@@ -44,7 +33,7 @@ it.each(SUITE_FILES)("%s passes on OPFS", async (path) => {
   const context = await browser.newContext();
   const page = await context.newPage();
   page.on("pageerror", (error) => console.error(error));
-  await page.goto(url);
+  await page.goto(server.url);
   await page.waitForFunction("globalThis.runFile");
   const outcomes = (await page.evaluate(`runFile(${JSON.stringify(path)})`)) as Outcome[];
   for (const { state, note } of outcomes) {

@@ -22,6 +22,7 @@ import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { BlockCache, cacheBytesOf } from "../http/blockCache.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { etagOfIdentity, identityOf, keepTail, ObjectHandle } from "../s3/objectHandle.js";
+import { isRoot, ObjectKeys } from "../s3/objectKeys.js";
 import type { ObjectState } from "../s3/objectReads.js";
 import { bucketAddress, isKeyName, pathInBucket, prefixOf } from "../s3/options.js";
 import {
@@ -80,18 +81,18 @@ export function r2Disk(bucket: R2BucketBinding, options: R2DiskOptions = {}): Di
 class BindingDisk implements DiskImplementation {
   readonly hasLinks = false;
   readonly #bucket: R2BucketBinding;
-  readonly #prefix: string;
+  readonly #keys: ObjectKeys;
   readonly #blocks: BlockCache;
 
   constructor(bucket: R2BucketBinding, prefix: string, cacheBytes: number) {
     this.#bucket = bucket;
-    this.#prefix = prefix;
+    this.#keys = new ObjectKeys(prefix);
     this.#blocks = new BlockCache(cacheBytes);
   }
 
   async open(path: string, tailBytes = 0, allocate?: AllocateTail): Promise<ReadHandle | null> {
     if (isRoot(path)) return null;
-    const key = this.#keyOf(path);
+    const key = this.#keys.keyOf(path);
     const object =
       tailBytes < 1 ? await this.#head(key) : await this.#get(key, { range: { suffix: tailBytes } });
     if (object === null) return null;
@@ -109,14 +110,14 @@ class BindingDisk implements DiskImplementation {
 
   async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
     if (isRoot(path)) return null;
-    const object = await this.#get(this.#keyOf(path), {});
+    const object = await this.#get(this.#keys.keyOf(path), {});
     if (object === null) return null;
     if (object.size > maxBytes) throw new CorruptFileError(path, maxBytes, `more than ${maxBytes} bytes`);
     return bytesOf(object, object.size);
   }
 
   async list(path: string): Promise<DirectoryEntry[] | null> {
-    const prefix = this.#directoryKeyOf(path);
+    const prefix = this.#keys.directoryKeyOf(path);
     const entries: DirectoryEntry[] = [];
     for await (const { objects, delimitedPrefixes = [] } of this.#pages({ prefix, delimiter: "/" })) {
       for (const { key } of objects) {
@@ -132,25 +133,27 @@ class BindingDisk implements DiskImplementation {
   }
 
   async stat(path: string): Promise<StoredStat | null> {
-    const object = isRoot(path) ? null : await this.#head(this.#keyOf(path));
+    const object = isRoot(path) ? null : await this.#head(this.#keys.keyOf(path));
     if (object !== null) {
       const state = stateOf(object, path);
       const { size, modifiedNs } = state;
       return { kind: "file", size, modifiedNs, identity: identityOf(state) };
     }
-    const prefix = this.#directoryKeyOf(path);
+    const prefix = this.#keys.directoryKeyOf(path);
     const { objects } = await persistently(() => this.#bucket.list({ prefix, limit: 1 }), sleep);
     return objects.length === 0 ? null : { kind: "directory", size: 0 };
   }
 
   async create(path: string): Promise<WriteHandle> {
     const taken = () => Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
-    return new ObjectWriter(this.#bucket, this.#fileKeyOf(path), taken);
+    return new ObjectWriter(this.#bucket, this.#keys.fileKeyOf(path), taken);
   }
 
   async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
     // A copy, because chunks may lie in shared memory.
-    return (await putByBinding(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), IF_ABSENT)) !== null;
+    return (
+      (await putByBinding(this.#bucket, this.#keys.fileKeyOf(path), concatBytes(chunks), IF_ABSENT)) !== null
+    );
   }
 
   async replaceIf(
@@ -159,18 +162,23 @@ class BindingDisk implements DiskImplementation {
     identity: string | null,
   ): Promise<string | null> {
     const condition = identity === null ? undefined : { etagMatches: etagOfIdentity(identity) };
-    const stored = await putByBinding(this.#bucket, this.#fileKeyOf(path), concatBytes(chunks), condition);
+    const stored = await putByBinding(
+      this.#bucket,
+      this.#keys.fileKeyOf(path),
+      concatBytes(chunks),
+      condition,
+    );
     return stored && identityOf(stateOf(stored, path));
   }
 
   async remove(path: string): Promise<void> {
-    const key = this.#fileKeyOf(path);
+    const key = this.#keys.fileKeyOf(path);
     await persistently(() => this.#bucket.delete(key), sleep);
   }
 
   async removeTree(path: string): Promise<void> {
-    const prefix = this.#directoryKeyOf(path);
-    const keys: string[] = isRoot(path) ? [] : [this.#keyOf(path)];
+    const prefix = this.#keys.directoryKeyOf(path);
+    const keys: string[] = isRoot(path) ? [] : [this.#keys.keyOf(path)];
     for await (const { objects } of this.#pages({ prefix })) keys.push(...objects.map(({ key }) => key));
     for (let start = 0; start < keys.length; start += REMOVED_AT_ONCE) {
       const some = keys.slice(start, start + REMOVED_AT_ONCE);
@@ -230,31 +238,7 @@ class BindingDisk implements DiskImplementation {
     }
     memory.set(await bytesOf(object, length));
   }
-
-  /** Returns the key of a path; the prefix, or an empty text, for the root. */
-  #keyOf(path: string): string {
-    const names = namesOfPath(path);
-    const wrong = names.find((name) => !isKeyName(name));
-    if (wrong !== undefined) {
-      throw new InvalidInputError(`${path}: ${JSON.stringify(wrong)} cannot be part of a key`);
-    }
-    return (this.#prefix === "" ? names : [this.#prefix, ...names]).join("/");
-  }
-
-  /** Returns the key of a file. The root is none. */
-  #fileKeyOf(path: string): string {
-    if (!isRoot(path)) return this.#keyOf(path);
-    throw Object.assign(new Error(`EISDIR: open '${path}'`), { code: "EISDIR", path });
-  }
-
-  /** Returns the text with which the keys below a directory begin. */
-  #directoryKeyOf(path: string): string {
-    const key = this.#keyOf(path);
-    return key === "" ? "" : `${key}/`;
-  }
 }
-
-const isRoot = (path: string): boolean => namesOfPath(path).length === 0;
 
 const stateOf = ({ key, size, etag, uploaded }: R2ObjectState, path: string): ObjectState => ({
   key,

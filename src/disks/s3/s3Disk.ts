@@ -5,7 +5,6 @@
  */
 
 import { runParallel } from "../../async/parallel.js";
-import { InvalidInputError } from "../../errors.js";
 import type {
   AllocateTail,
   DirectoryEntry,
@@ -18,7 +17,6 @@ import { LruCache } from "../../io/memory/cache.js";
 import { BlockCache } from "../http/blockCache.js";
 import { hostPathOf, isImmutable } from "../http/hostPaths.js";
 import { keyOf } from "../http/httpFile.js";
-import { namesOfPath } from "../paths/pathNames.js";
 import { S3Client } from "./client.js";
 import { putObject } from "./conditionalPut.js";
 import { ConditionProof } from "./conditionProof.js";
@@ -33,6 +31,7 @@ import {
   ObjectHandle,
   type RangeReader,
 } from "./objectHandle.js";
+import { isRoot, ObjectKeys } from "./objectKeys.js";
 import { headObject, type ObjectState, readObject, readRange, readTail } from "./objectReads.js";
 import {
   bucketAddress,
@@ -83,6 +82,7 @@ class BucketDisk implements S3Disk {
   readonly hasLinks = false;
   readonly #client: S3Client;
   readonly #settings: S3Settings;
+  readonly #keys: ObjectKeys;
   readonly #credentials: CredentialSource;
   readonly #conditions: ConditionProof;
   readonly #blocks: BlockCache;
@@ -92,16 +92,17 @@ class BucketDisk implements S3Disk {
 
   constructor(settings: S3Settings) {
     this.#settings = settings;
+    this.#keys = new ObjectKeys(settings.prefix);
     this.#credentials = new CredentialSource(settings.credentials);
     this.#client = new S3Client(settings, this.#credentials);
     this.#blocks = new BlockCache(settings.cacheBytes);
     this.#readRange = (state, byteOffset, memory) => readRange(this.#client, state, byteOffset, memory);
-    this.#conditions = new ConditionProof(this.#client, this.#directoryKeyOf("/"));
+    this.#conditions = new ConditionProof(this.#client, this.#keys.directoryKeyOf("/"));
   }
 
   async open(path: string, tailBytes?: number, allocate?: AllocateTail): Promise<ReadHandle | null> {
     if (isRoot(path)) return null;
-    const key = this.#keyOf(path);
+    const key = this.#keys.keyOf(path);
     // Files of unique names never change: opened again, they need no request. Reads notice a removal.
     const isLasting = isImmutable(hostPathOf(path));
     const lasting = isLasting ? this.#lasting.peek(key) : undefined;
@@ -134,12 +135,12 @@ class BucketDisk implements S3Disk {
   }
 
   async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
-    return isRoot(path) ? null : readObject(this.#client, this.#keyOf(path), path, maxBytes);
+    return isRoot(path) ? null : readObject(this.#client, this.#keys.keyOf(path), path, maxBytes);
   }
 
   async list(path: string): Promise<DirectoryEntry[] | null> {
     const entries: DirectoryEntry[] = [];
-    const pages = listKeys(this.#client, this.#directoryKeyOf(path), { isGrouped: true });
+    const pages = listKeys(this.#client, this.#keys.directoryKeyOf(path), { isGrouped: true });
     for await (const { objects, groups } of pages) {
       for (const { name } of objects) if (isKeyName(name)) entries.push({ name, kind: "file" });
       for (const group of groups) {
@@ -152,7 +153,7 @@ class BucketDisk implements S3Disk {
 
   async stat(path: string): Promise<StoredStat | null> {
     if (isRoot(path)) return this.#statDirectory(path);
-    const key = this.#keyOf(path);
+    const key = this.#keys.keyOf(path);
     // The first key from this one on mostly tells what the path is. For a file, asking for it costs less.
     const first = isLikelyFile(path) ? "unclear" : await this.#firstFrom(key);
     if (first !== "unclear") return first;
@@ -174,7 +175,7 @@ class BucketDisk implements S3Disk {
   }
 
   async #statDirectory(path: string): Promise<StoredStat | null> {
-    const prefix = this.#directoryKeyOf(path);
+    const prefix = this.#keys.directoryKeyOf(path);
     for await (const { objects } of listKeys(this.#client, prefix, { isGrouped: false, pageSize: 1 })) {
       if (objects.length > 0) return { kind: "directory", size: 0 };
     }
@@ -182,7 +183,7 @@ class BucketDisk implements S3Disk {
   }
 
   async create(path: string): Promise<WriteHandle> {
-    const upload = new ObjectUpload(this.#client, this.#fileKeyOf(path), { ifNoneMatch: "*" });
+    const upload = new ObjectUpload(this.#client, this.#keys.fileKeyOf(path), { ifNoneMatch: "*" });
     let hasFailed = false;
     return {
       takesChunksAtOnce: true,
@@ -205,7 +206,7 @@ class BucketDisk implements S3Disk {
   }
 
   async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
-    const key = this.#fileKeyOf(path);
+    const key = this.#keys.fileKeyOf(path);
     await this.#conditions.confirm();
     // One request: some servers check the condition of a put, but not that of an upload in parts.
     return (await putObject(this.#client, key, privateCopy(chunks), { ifNoneMatch: "*" })) !== null;
@@ -219,18 +220,18 @@ class BucketDisk implements S3Disk {
     const body = privateCopy(chunks);
     const condition = identity === null ? undefined : { ifMatch: etagOfIdentity(identity) };
     if (condition !== undefined) await this.#conditions.confirm();
-    const outcome = await putObject(this.#client, this.#fileKeyOf(path), body, condition);
+    const outcome = await putObject(this.#client, this.#keys.fileKeyOf(path), body, condition);
     return outcome && identityOf({ etag: outcome.etag, size: body.length, modifiedNs: 0n });
   }
 
   async remove(path: string): Promise<void> {
-    const key = this.#fileKeyOf(path);
+    const key = this.#keys.fileKeyOf(path);
     this.#lasting.delete(key);
     await this.#client.send({ method: "DELETE", key, accepts: [404] });
   }
 
   async removeTree(path: string): Promise<void> {
-    const prefix = this.#directoryKeyOf(path);
+    const prefix = this.#keys.directoryKeyOf(path);
     this.#lasting.clear();
     for await (const { objects } of listKeys(this.#client, prefix, { isGrouped: false })) {
       await runParallel(objects.length, REMOVED_AT_ONCE, async (index) => {
@@ -241,7 +242,7 @@ class BucketDisk implements S3Disk {
   }
 
   uriOf(path: string): string {
-    const key = this.#keyOf(path);
+    const key = this.#keys.keyOf(path);
     return bucketAddress(this.#settings.bucket, key);
   }
 
@@ -273,29 +274,6 @@ class BucketDisk implements S3Disk {
     }
     return options;
   }
-
-  /** Returns the key of a path; the prefix, or an empty text, for the root. */
-  #keyOf(path: string): string {
-    const names = namesOfPath(path);
-    const wrong = names.find((name) => !isKeyName(name));
-    if (wrong !== undefined) {
-      throw new InvalidInputError(`${path}: ${JSON.stringify(wrong)} cannot be part of a key`);
-    }
-    const { prefix } = this.#settings;
-    return (prefix === "" ? names : [prefix, ...names]).join("/");
-  }
-
-  /** Returns the key of a file. The root is none. */
-  #fileKeyOf(path: string): string {
-    if (!isRoot(path)) return this.#keyOf(path);
-    throw Object.assign(new Error(`EISDIR: open '${path}'`), { code: "EISDIR", path });
-  }
-
-  /** Returns the text with which the keys below a directory begin. */
-  #directoryKeyOf(path: string): string {
-    const key = this.#keyOf(path);
-    return key === "" ? "" : `${key}/`;
-  }
 }
 
 /** True if a path names a manifest or a file of a unique name, which callers look at when it exists. */
@@ -312,8 +290,6 @@ const statOf = ({
   modifiedNs,
   identity: identityOf({ etag, size, modifiedNs }),
 });
-
-const isRoot = (path: string): boolean => namesOfPath(path).length === 0;
 
 /** Copies chunks, which may lie in shared memory, into one array. */
 function privateCopy(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {

@@ -1,10 +1,9 @@
 /** Chromium with the package, whose pages have their own storage. */
 
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { type Bundle, bundleForBrowsers, bundleProgram } from "./bundle.js";
+import { type BundleServer, serveBundle } from "./bundleServer.js";
 import { startChromium } from "./chromium.js";
 
 export interface TestBrowser {
@@ -30,41 +29,30 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>tiltyard</title><scrip
  */
 export function sharedBrowser(programs: Readonly<Record<string, string>> = {}): TestBrowser {
   let browser: Browser;
-  let server: Server;
-  let url = "";
+  let server: BundleServer;
   const bundle = new Map<string, Bundle extends ReadonlyMap<string, infer File> ? File : never>();
   beforeAll(async () => {
     for (const [name, file] of await bundleForBrowsers()) bundle.set(name, file);
     for (const [program, code] of Object.entries(programs)) {
       for (const [name, file] of await bundleProgram(code)) bundle.set(`${program}/${name}`, file);
     }
-    server = createServer((request, response) => {
-      const file = bundle.get((request.url ?? "/").slice(1));
-      if (request.url === "/") return response.setHeader("content-type", "text/html").end(PAGE);
-      if (request.url === "/empty")
-        return response.setHeader("content-type", "text/html").end("<!doctype html>");
-      if (file === undefined) return response.writeHead(404).end();
-      response.setHeader("content-type", "text/javascript").end(file.code);
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    server = await serveBundle({ "/": PAGE, "/empty": "<!doctype html>" }, bundle);
     browser = await startChromium();
   });
   afterAll(async () => {
     await browser.close();
-    server.closeAllConnections();
     server.close();
   });
   return {
     get url() {
-      return url;
+      return server.url;
     },
     codeOf: (name) => bundle.get(name)?.code,
     newContext: () => browser.newContext(),
     async open(context) {
       const page = await (context ?? (await browser.newContext())).newPage();
       page.on("pageerror", (error) => console.error(error));
-      await page.goto(url);
+      await page.goto(server.url);
       await page.waitForFunction("globalThis.isReady");
       return page;
     },
