@@ -15,8 +15,8 @@ export const CHECK_BLOCK_BYTES = 16;
 
 const MAGIC = new TextEncoder().encode("TYCHECK1");
 /**
- * Bytes of the magic that show, with the zeros at the end of the block, that it is a damaged block. Content
- * of other programs has as many in their places about once in 10^17 files.
+ * Minimum sound bytes of the magic in a damaged block, whose zeros at the end are sound, too. Content of
+ * another program looks like that about once in 10^17 files.
  */
 const LEAST_MAGIC_BYTES = 4;
 
@@ -29,8 +29,8 @@ export function makeCheckBlock(...pieces: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * Tells if a file has a block at `blockStart`, and if the block's checksum is that of the file. A block whose
- * magic is damaged is told from none by the rest of it.
+ * Tells if a file has a block at `blockStart`, and if the block's checksum is that of the file. If the
+ * magic is damaged, the rest of the block still shows that there is one.
  * @param addition bytes that the file's format adds to the content
  */
 export function lookAtCheckBlock(

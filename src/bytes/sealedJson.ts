@@ -53,7 +53,7 @@ export function isSealBroken(file: Uint8Array): boolean {
   let areBits = true;
   for (const character of file.subarray(end + 1)) {
     if (character !== ZERO && character !== ONE) areBits = false;
-    // JSON with another character at its end is no JSON, or was never sealed.
+    // Another character means that the file is no JSON, or was never sealed.
     if (!isWhiteSpace(character)) return false;
     checksum = (checksum << 1) | (character === ONE ? 1 : 0);
   }

@@ -102,7 +102,7 @@ export function columnOfCells(
   return builder.finish(valid && validityFrom(valid, 0, recordCount));
 }
 
-/** Returns null for types that only texts become. */
+/** Returns null for types whose values are made from texts only. */
 function builderOf(
   cells: CsvCells,
   position: number,

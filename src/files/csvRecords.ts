@@ -271,7 +271,7 @@ export class CsvRecords {
     this.#bounds = enlarged(this.#bounds);
   }
 
-  /** Adds a record, unless it is an empty line that is not the null of a file with one column. */
+  /** Adds a record. An empty line is one only in a file of one column, where it is a null. */
   #addRecord(firstCell: number, endCell: number, lineCount: number): void {
     const line = this.#nextLine;
     this.#nextLine += lineCount;

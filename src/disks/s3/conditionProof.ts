@@ -36,7 +36,7 @@ export class ConditionProof {
     const body = new TextEncoder().encode("probe");
     const put = () =>
       this.#client.send({ method: "PUT", key, body, headers: { "if-none-match": "*" }, accepts: [412] });
-    // If it cannot be removed, an object of five bytes stays that nobody reads.
+    // If the removal fails, an object of five bytes stays. Nobody reads it.
     const remove = () => this.#client.send({ method: "DELETE", key, accepts: [404] }).catch(() => undefined);
     let isChecked: boolean;
     try {

@@ -98,7 +98,7 @@ class FileWriter {
     }
     const text = await file.text(this.target.signal);
     for (const row of rows) {
-      // A separator follows the document, and a last byte the last one.
+      // A separator follows each document, and one more byte follows the last.
       const end = (starts[row + 1] ?? text.length - 1) - 1;
       const [low, high] = [addresses[2 * row], addresses[2 * row + 1]];
       if (keeps(high)) await this.add(text.subarray(starts[row], end), low, high);
@@ -115,7 +115,7 @@ class FileWriter {
   }
 
   async #end(): Promise<void> {
-    // The byte after the last document is 0 already, or of documents before.
+    // The byte after the last document may still be one of earlier documents.
     const length = this.#length === 0 ? 0 : this.#length + 1;
     if (length > 0) this.#text[length - 1] = 0;
     const documents = { starts: this.#starts.numbers, addresses: this.#addresses.numbers };
@@ -132,7 +132,7 @@ class FileWriter {
 const isFull = ({ documents: { starts } }: SuffixFile): boolean =>
   2 * starts.length >= MAX_DOCUMENTS || 2 * (starts.at(-1) ?? 0) >= MAX_BYTES;
 
-/** Tells if rows with a high word stay, and remembers the answers. */
+/** Tells if rows whose addresses have a high word stay, and remembers the answers. */
 function keptBy(moves: RowMoves | null): (high: number) => boolean {
   const answers = new Map<number, boolean>();
   return (high) => {

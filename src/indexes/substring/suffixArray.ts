@@ -81,7 +81,7 @@ function* placeLeftmost({ text, suffixes, ends }: Sorting, starts: Int32Array): 
   }
 }
 
-/** Places the L suffixes after those that follow from, and then the S suffixes. */
+/** Places the L suffixes, whose order follows from the placed ones, and then the S suffixes. */
 function* induce({ text, suffixes, isSmaller, ends }: Sorting): Steps<void> {
   const heads = new Int32Array(ends.length);
   heads.set(ends.subarray(0, ends.length - 1), 1);
@@ -106,7 +106,7 @@ function* nameSubstrings(
   { text, suffixes, isSmaller }: Sorting,
   leftmost: Int32Array,
 ): Steps<{ names: Int32Array; count: number }> {
-  // No two of them are neighbours, so half a start is unique.
+  // No two of these starts are neighbours, so half a start identifies each.
   const indexOf = new Int32Array((text.length >>> 1) + 1);
   for (let index = 0; index < leftmost.length; index++) indexOf[leftmost[index] >>> 1] = index;
   const endOf = (index: number) => (index + 1 < leftmost.length ? leftmost[index + 1] + 1 : text.length);

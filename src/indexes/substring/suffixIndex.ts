@@ -16,10 +16,10 @@ export const DOCUMENT_END = 255;
 /** Byte that stands for 0 and 255 in documents. */
 export const SPACE = 32;
 export const SAMPLE_RATE = 32;
-/** Steps from row to row that a search takes, as a part of all rows: beyond that, reading all is faster. */
+/** Maximum steps from row to row in a search, as a share of all rows. With more, reading all is faster. */
 const SEARCHED_PART = 1 / 8;
 const MIN_STEPS = 4096;
-/** Steps from row to row per step of work. */
+/** Rows that a search walks over between two chances for the event loop. */
 const STEP_ROWS = 4096;
 
 /** Documents of an index. */

@@ -79,7 +79,7 @@ export class WaveletTree {
   #check(fail: (reason: string) => never): void {
     const sizes = new Float64Array(this.nodes.length);
     sizes[0] = this.length;
-    // A node comes before its children, so that no node is its own.
+    // A node comes before its children, so that no node is a child of itself.
     for (const [node, { bitCount, words }] of this.nodes.entries()) {
       if (bitCount !== sizes[node] || words.length < Math.ceil(bitCount / 32))
         fail(`node ${node} has a wrong number of bits`);

@@ -25,7 +25,7 @@ const isScan = ({ operator, detail }: QueryPlanNode): boolean =>
   operator === "Scan" && typeof detail.rows === "number";
 const isIndexSearch = ({ operator }: QueryPlanNode): boolean => operator === "IndexSearch";
 
-/** Says in words why a query reads rows one by one, and what would help. Null if it reads none so. */
+/** Says in words why a query reads rows one by one, and what would help. Null if it does not. */
 function adviceOf(root: QueryPlanNode): string | null {
   const steps = stepsOf(root);
   const uncovered = steps.find(({ inputs }) => inputs.some(isIndexSearch))?.inputs.find(isScan);

@@ -1,6 +1,7 @@
 /** Checks the versions of a branch: manifests, records of changes, the refs, and that files exist. */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { lowerBound } from "../../bytes/search.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
 import { hasLock } from "../../io/lock/lock.js";
@@ -77,7 +78,10 @@ export class VerifiedFiles {
    */
   async checkLostVersions(entries: readonly VersionEntry[], named: ReadonlySet<string>): Promise<void> {
     const { disk, root, branch } = this.table;
-    const versions = new Set(entries.map(({ version }) => version));
+    const numbers = entries.map(({ version }) => version);
+    const versions = new Set(numbers);
+    /** Versions that are missing after one that is there, ascending. */
+    const missing = Float64Array.from(numbers.map((each) => each + 1).filter((each) => !versions.has(each)));
     const latest = entries.at(-1)?.version ?? 0;
     const gap = await readGapFile(this.table);
     if (branch !== null || gap === "garbage") return;
@@ -85,8 +89,8 @@ export class VerifiedFiles {
       const parsed = parseTransactionFileName(name);
       if (parsed === null || named.has(name)) continue;
       // Others may have committed between the version that the change read and its own.
-      let version = parsed.readVersion + 1;
-      while (versions.has(version)) version++;
+      const first = parsed.readVersion + 1;
+      const version = versions.has(first) ? missing[lowerBound(missing, first)] : first;
       if (version >= latest || (gap !== null && version < gap.to)) continue;
       const message = `the manifest of version ${version} is missing, but the record of its change exists: ${name}`;
       const path = versionsDirectory(root);

@@ -42,7 +42,7 @@ export async function openDropped(items: DataTransferItemList): Promise<TableSou
   if (first === undefined || files.length > 1) throw new Error("Drop one folder on the page.");
   const entry = first.webkitGetAsEntry();
   const pending = first.getAsFileSystemHandle?.();
-  // Pages of some addresses get no handles, but files.
+  // Pages of some addresses get files in place of handles.
   const handle = await pending?.catch(() => null);
   if (handle?.kind === "directory") return openHandle(handle as FileSystemDirectoryHandle);
   if (entry === null || !entry.isDirectory) throw new Error("Drop a folder, not a file.");
