@@ -1,6 +1,7 @@
 /**
  * A process that appends single rows to a table others append to as well: says it is ready, waits for a
- * message, commits, says it is done. An append that lost its race is tried again until it is acknowledged.
+ * message, commits, and says how much processor time that took. An append that lost its race is tried again
+ * until it is acknowledged.
  */
 
 import { once } from "node:events";
@@ -39,5 +40,7 @@ const append = await makeAppend();
 const go = once(process, "message");
 process.send?.("ready");
 await go;
+const start = process.cpuUsage();
 for (let i = 0; i < Number(commits); i++) await commitOnce(append);
-process.send?.("done", () => process.exit(0));
+const { user, system } = process.cpuUsage(start);
+process.send?.({ cpuMilliseconds: (user + system) / 1000 }, () => process.exit(0));

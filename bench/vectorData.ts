@@ -5,6 +5,12 @@ import { Field, FixedSizeList, Float32, Int32, makeData, Table, Vector } from "a
 export const DIMENSION = 128;
 const CLUSTERS = 200;
 
+/** Vectors, one behind the other. */
+export interface VectorList {
+  readonly values: Float32Array;
+  readonly dimension: number;
+}
+
 /** Numbers from -1 to 1, the same for the same seed. */
 function numbersFrom(seed: number): () => number {
   let state = seed;
@@ -38,7 +44,7 @@ const DIRECTIONS = 48;
  * Vectors that are correlated and lie in clusters that run into each other, as embeddings of models do:
  * harder to index than those of {@link vectorsFrom}.
  */
-export function embeddings(first: number, count: number): Float32Array {
+export function embeddings(first: number, count: number): VectorList {
   const shared = numbersFrom(11);
   const directions = Float32Array.from({ length: DIRECTIONS * DIMENSION }, shared);
   const centres = Float32Array.from({ length: CLUSTERS * DIRECTIONS }, shared);
@@ -54,19 +60,17 @@ export function embeddings(first: number, count: number): Float32Array {
     }
     for (let index = 0; index < DIMENSION; index++) vector[index] += next() * 0.1;
   }
-  return values;
+  return { values, dimension: DIMENSION };
 }
-
-/** Rows with an id and an embedding. */
-export const embeddingRows = (first: number, count: number): Table =>
-  tableOf(first, count, embeddings(first, count));
 
 /** Rows with an id and a vector. */
 export const rowsFrom = (first: number, count: number): Table =>
-  tableOf(first, count, vectorsFrom(first, count));
+  tableOf(first, { values: vectorsFrom(first, count), dimension: DIMENSION });
 
-function tableOf(first: number, count: number, values: Float32Array): Table {
-  const type = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+/** A table of ids from `first` on, and of vectors. */
+export function tableOf(first: number, { values, dimension }: VectorList): Table {
+  const count = values.length / dimension;
+  const type = new FixedSizeList(dimension, new Field("item", new Float32(), true));
   const child = makeData({ type: new Float32(), length: values.length, data: values });
   const vectors = makeData({ type, length: count, child });
   const ids = makeData({

@@ -5,11 +5,11 @@
  */
 
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Field, Float64, Int32, makeData, RecordBatch, Schema, Struct } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import type { BenchCase, Side } from "../case.js";
 import { openReference, openTiltyard } from "../sides.js";
+import { turnsDuring } from "../turns.js";
 
 const BATCH_ROWS = 100_000;
 const ORDER = [{ columnName: "i", ascending: true, nullsFirst: false }];
@@ -38,25 +38,7 @@ async function* batchesOf(rowCount: number): AsyncGenerator<RecordBatch> {
   }
 }
 
-/** Milliseconds that each turn of the event loop was late while `work` was done. */
-async function delaysDuring(work: () => Promise<void>): Promise<number[]> {
-  const delays: number[] = [];
-  let isDone = false;
-  const watch = (async () => {
-    while (!isDone) {
-      const startMs = performance.now();
-      await sleep(1);
-      delays.push(Math.max(performance.now() - startMs - 1, 0));
-    }
-  })();
-  try {
-    await work();
-  } finally {
-    isDone = true;
-    await watch;
-  }
-  return delays;
-}
+const delaysDuring = async (work: () => Promise<void>): Promise<number[]> => (await turnsDuring(work)).delays;
 
 /** "tiltyard" builds with two threads, "tiltyard, plain" in line. */
 const indexed: BenchCase = {
