@@ -24,8 +24,8 @@ interface CutPage extends Pick<PageSlice, "rows" | "rowCount" | "layout"> {
 
 /** Minimum rows of a page that is cut. */
 const MIN_ROWS = 4096;
-/** Share of a page's rows above which all of them are decoded. */
-const MOST = 0.5;
+/** Share of a page's rows that its cut chunks may hold. Above it, the copy costs more than it saves. */
+const MOST = 0.25;
 
 /**
  * Returns the chunks of a page that hold `rows`; null if the page is to be decoded whole.
@@ -43,6 +43,7 @@ export function cutSmallPage(
   const located = way.buffers.map((buffer) => buffers[buffer]);
   const map = mapChunks(page, way.layout, located, origin);
   const slice = sliceChunks(page, way.layout, map, rows);
+  if (slice.rowCount > page.rowCount * MOST) return null;
   const { byteOffsets, lengths } = slice.ranges;
   const first = page.bufferRanges[CHUNK_BUFFER].byteOffset;
   const parts = Array.from(byteOffsets, (byteOffset, run) =>
