@@ -1,7 +1,7 @@
 /**
- * A process that appends single rows to a table others append to as well: says it is ready, waits for a
- * message, commits, and says how much processor time that took. An append that lost its race is tried again
- * until it is acknowledged.
+ * A process that appends single rows to a table to which others append as well. It says that it is ready, and
+ * waits for a message. It commits, and says how much processor time that took. An append that lost its race
+ * is tried again until it is acknowledged.
  */
 
 import { once } from "node:events";

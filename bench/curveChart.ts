@@ -15,8 +15,8 @@ export interface Curve {
 
 /** The horizontal axis. */
 export interface Axis {
-  /** Place of a figure, from 0 at the left to 1 at the right. */
-  place(x: number): number;
+  /** Position of a figure, from 0 at the left to 1 at the right. */
+  position(x: number): number;
   readonly ticks: readonly { readonly x: number; readonly label: string }[];
 }
 
@@ -27,7 +27,7 @@ export function recallAxis(curves: readonly Curve[]): Axis {
     x: (least + index) / 10,
     label: `${(least + index) * 10} %`,
   }));
-  return { place: (x) => (x * 10 - least) / Math.max(1, 10 - least), ticks };
+  return { position: (x) => (x * 10 - least) / Math.max(1, 10 - least), ticks };
 }
 
 /** A logarithmic scale over the sizes of all points. */
@@ -35,7 +35,7 @@ export function sizeAxis(curves: readonly Curve[]): Axis {
   const sizes = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
   const [least, most] = [Math.log(sizes[0]), Math.log(sizes[sizes.length - 1])];
   return {
-    place: (x) => (Math.log(x) - least) / (most - least || 1),
+    position: (x) => (Math.log(x) - least) / (most - least || 1),
     ticks: sizes.map((x) => ({ x, label: x.toLocaleString("en") })),
   };
 }
@@ -65,7 +65,7 @@ export function renderCurves(title: string, note: string, axis: Axis, curves: re
   const names = [...new Set(curves.map(({ name }) => name))];
   const curvesTop = FIRST_NAMES + 8 + 18 * Math.ceil(names.length / NAMES_PER_LINE);
   const height = curvesTop + CURVES_HEIGHT + BOTTOM;
-  const x = (value: number): string => (LEFT + (WIDTH - LEFT - RIGHT) * axis.place(value)).toFixed(1);
+  const x = (value: number): string => (LEFT + (WIDTH - LEFT - RIGHT) * axis.position(value)).toFixed(1);
   const y = (milliseconds: number): string =>
     (height - BOTTOM - (CURVES_HEIGHT * (Math.log10(milliseconds) - bottom)) / (top - bottom || 1)).toFixed(
       1,

@@ -18,7 +18,7 @@ export class OtherProcesses {
   constructor(readonly cpuMilliseconds: number) {}
 }
 
-/** What a program does to table `t`, or to the namespace around it. */
+/** Work of a program on table `t`, or on the namespace around it. */
 type Operation = (table: TableHandle, ns: DirectoryNamespace, size: number) => Promise<unknown>;
 
 /** An operation that changes the table, which is brought back to where it was before each run. */

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Milliseconds of processor time that the main thread has used, or the process where the host tells no more. */
+/** Milliseconds of processor time of the main thread, or of the process if the host tells no more. */
 export function usedMilliseconds(): number {
   const { threadCpuUsage } = process as { threadCpuUsage?: () => NodeJS.CpuUsage };
   if (threadCpuUsage === undefined && process.platform === "linux") {
@@ -18,8 +18,8 @@ export interface Turns {
   /** Delays of a timer of one millisecond beyond that, in order of time. */
   readonly delays: number[];
   /**
-   * Processor time of each turn between two timers, or the time that passed where that is less: a machine
-   * that also runs other programs makes turns late that are not long.
+   * Processor time of each turn between two timers, or the time that passed, if that is less. On a busy
+   * machine a turn may be late without being long.
    */
   readonly holds: number[];
   readonly tookMilliseconds: number;
