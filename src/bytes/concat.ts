@@ -7,7 +7,7 @@
 export function concatBytes(
   parts: readonly Uint8Array[],
   byteLength: number = parts.reduce((sum, part) => sum + part.length, 0),
-): Uint8Array {
+): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(byteLength);
   let position = 0;
   for (const part of parts) {

@@ -85,6 +85,7 @@ export class PublishUncertainError extends InternalError {
 /**
  * Publishes a complete, synced file under a new name. Returns false if the name exists or `verify` gave it
  * up. Then, and after any error but `PublishUncertainError`, nothing has changed.
+ * @returns the identity of the published file if the disk tells it, else true
  * @throws LeaseLostError or OverruledError if the lease was lost
  */
 export async function createExclusive(
@@ -93,7 +94,7 @@ export async function createExclusive(
   name: string,
   chunks: readonly Uint8Array[],
   { lease, verify }: PublishOptions = {},
-): Promise<boolean> {
+): Promise<boolean | string> {
   const finalPath = join(directory, name);
   if (disk.putIfAbsent !== undefined) {
     if ((await verify?.()) === false) return false;

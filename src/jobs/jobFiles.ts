@@ -288,7 +288,7 @@ export async function writeCheckpoint(
 }
 
 /** Writes the outcome; false if the job has one already. Omits a result that is too large. */
-export function writeOutcome(
+export async function writeOutcome(
   disk: Disk,
   directory: string,
   outcome: JobOutcome,
@@ -297,7 +297,7 @@ export function writeOutcome(
   const bytes = encodeSealedJson(outcome);
   const { result: _, ...rest } = outcome;
   const kept = bytes.length > MAX_OUTCOME_BYTES ? encodeSealedJson(rest) : bytes;
-  return createExclusive(disk, directory, OUTCOME_NAME, [kept], { lease });
+  return (await createExclusive(disk, directory, OUTCOME_NAME, [kept], { lease })) !== false;
 }
 
 /** Asks the running process to cancel a job; false if the job does not exist. */

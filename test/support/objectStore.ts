@@ -90,8 +90,7 @@ export function objectStore(): ObjectStore {
       const bytes = joined(chunks);
       await called("put");
       if (objects.has(path)) return false;
-      put(path, bytes);
-      return true;
+      return put(path, bytes);
     },
     async replaceIf(path, chunks, identity) {
       const bytes = joined(chunks);

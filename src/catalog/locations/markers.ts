@@ -141,7 +141,8 @@ export async function hideAsDropped(
   verify: () => Promise<boolean>,
 ): Promise<boolean> {
   try {
-    return await createExclusive(disk, directory, DEREGISTERED_MARKER, [DROPPED_CONTENT], { verify });
+    const content = [DROPPED_CONTENT];
+    return (await createExclusive(disk, directory, DEREGISTERED_MARKER, content, { verify })) !== false;
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error;
   }
@@ -222,7 +223,7 @@ async function create(
   verify?: () => Promise<boolean>,
 ): Promise<boolean> {
   try {
-    return await createExclusive(disk, directory, name, [content], { verify });
+    return (await createExclusive(disk, directory, name, [content], { verify })) !== false;
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error;
   }

@@ -9,7 +9,8 @@ const GAP_BYTES = 16 * 1024;
 const MERGED_BYTES = 4 * 1024 * 1024;
 
 /** Identity of a file's content, as far as browsers show it. */
-export const identityOfFile = ({ size, lastModified }: File): string => `${size}-${lastModified}`;
+export const identityOfFile = ({ size, lastModified }: Pick<File, "size" | "lastModified">): string =>
+  `${size}-${lastModified}`;
 
 /** Opens a file for reading. */
 export function blobHandle(path: string, file: File): ReadHandle {

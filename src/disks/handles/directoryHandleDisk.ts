@@ -14,6 +14,7 @@
 
 import { sleep } from "../../async/sleep.js";
 import { performance } from "../../async/timers.js";
+import { concatBytes } from "../../bytes/concat.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import type {
   DirectoryEntry,
@@ -35,28 +36,41 @@ export interface DirectoryHandleDiskOptions {
   readonly mode?: "read" | "readwrite" | undefined;
 }
 
-/** Writes whole files. */
+/** Writes whole files below the top directory. */
 export interface FileWriter {
-  /** Writes a file below the top directory. @returns false if a `new` file exists */
-  write(
+  /**
+   * Creates a file that readers may see half written.
+   * @param isSynced true if the bytes must survive a power cut
+   * @returns false if the file exists
+   */
+  create(
     top: FileSystemDirectoryHandle,
     names: readonly string[],
-    chunks: readonly Uint8Array[],
-    how: WriteHow,
+    bytes: Uint8Array<ArrayBuffer>,
+    isSynced: boolean,
   ): Promise<boolean>;
-  /** Overwrites a file of that length in place; false if there is none. Optional. */
-  overwrite?(names: readonly string[], bytes: Uint8Array): Promise<boolean>;
+  /**
+   * Writes a file that has its old content or the new one at any time, and survives a power cut.
+   * @returns size and time of the new file; null if it was to be new and exists
+   */
+  put(
+    top: FileSystemDirectoryHandle,
+    names: readonly string[],
+    bytes: Uint8Array<ArrayBuffer>,
+    how: PutHow,
+  ): Promise<FileTimes | null>;
 }
 
-/** Properties of a write. */
-export interface WriteHow {
+/** Properties of an atomic write. */
+export interface PutHow {
   /** True if the file must not exist. */
   readonly isNew: boolean;
-  /** True if the file must have its old content or the new one at any time. */
-  readonly isAtomic: boolean;
-  /** True if the bytes must survive a power cut. */
-  readonly isSynced: boolean;
+  /** Web Lock under which the file gets its name; null: the caller keeps others away. */
+  readonly lockName: string | null;
 }
+
+/** The part of a file's state that tells contents apart. */
+export type FileTimes = Pick<File, "size" | "lastModified">;
 
 /** Parts of a disk of handles beside the top directory. */
 export interface HandleDiskParts {
@@ -97,13 +111,22 @@ const readOnly = (disk: HandleDisk): DiskImplementation => ({
 
 /** Writes by streams, which every thread may open. */
 export const STREAMS: FileWriter = {
-  async write(top, names, chunks, { isNew, isAtomic }) {
-    const isThere = await exists(top, names);
-    if (isNew && isThere) return false;
-    // A new file has its name before its bytes, so it gets another name first.
-    if (!isThere && isAtomic && (await writeAndMove(top, names, chunks))) return true;
-    await writeWhole(await fileHandle(top, names, true), chunks);
+  async create(top, names, bytes) {
+    if (await exists(top, names)) return false;
+    await writeWhole(await fileHandle(top, names, true), bytes);
     return true;
+  },
+  put(top, names, bytes, { isNew, lockName }) {
+    const put = async (): Promise<FileTimes | null> => {
+      const isThere = await exists(top, names);
+      if (isNew && isThere) return null;
+      // A new file has its name before its bytes, so it gets another name first.
+      if (isThere || !(await writeAndMove(top, names, bytes))) {
+        await writeWhole(await fileHandle(top, names, true), bytes);
+      }
+      return (await fileHandle(top, names, false)).getFile();
+    };
+    return lockName === null ? put() : exclusivelyBy(lockManager())(lockName, put);
   },
 };
 
@@ -111,10 +134,10 @@ async function writeTo(stream: FileSystemWritableFileStream, chunks: readonly Ui
   for (const chunk of chunks) await stream.write(chunk as Uint8Array<ArrayBuffer>);
 }
 
-async function writeWhole(handle: FileSystemFileHandle, chunks: readonly Uint8Array[]): Promise<void> {
+async function writeWhole(handle: FileSystemFileHandle, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
   const stream = await handle.createWritable();
   try {
-    await writeTo(stream, chunks);
+    await stream.write(bytes);
   } catch (error) {
     // The failed write tells more.
     await stream.abort().catch(() => undefined);
@@ -130,14 +153,14 @@ type Movable = FileSystemFileHandle & { move?(name: string): Promise<void> };
 async function writeAndMove(
   top: FileSystemDirectoryHandle,
   names: readonly string[],
-  chunks: readonly Uint8Array[],
+  bytes: Uint8Array<ArrayBuffer>,
 ): Promise<boolean> {
   const parents = names.slice(0, -1);
   const temporary = temporaryName();
   const handle: Movable = await fileHandle(top, [...parents, temporary], true);
   try {
     if (handle.move === undefined) return false;
-    await writeWhole(handle, chunks);
+    await writeWhole(handle, bytes);
     await handle.move(names[names.length - 1]);
     return true;
   } catch (error) {
@@ -219,7 +242,8 @@ export class HandleDisk implements DiskImplementation {
   readonly #scope: string;
   readonly #writer: FileWriter;
   readonly #exclusively: Exclusively;
-  readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
+  /** True if the writer can take locks of the origin. */
+  readonly #hasManager: boolean;
   /** Handles of directories by their paths. */
   readonly #directories = new Map<string, FileSystemDirectoryHandle>();
   #keptSinceMs = Number.NEGATIVE_INFINITY;
@@ -232,11 +256,9 @@ export class HandleDisk implements DiskImplementation {
     this.#writer = writer;
     const manager = lockManager();
     this.#exclusively = exclusivelyBy(manager);
+    this.#hasManager = manager !== null;
     this.locks = webLocks(`${scope}lock:`, manager);
     if (isPrivate === true) this.isPrivate = true;
-    if (writer.overwrite !== undefined) {
-      this.overwrite = async (path, bytes) => (await writer.overwrite?.(namesOfPath(path), bytes)) ?? false;
-    }
   }
 
   /** Returns the handle of an existing directory, which may be kept from an earlier call. */
@@ -337,43 +359,56 @@ export class HandleDisk implements DiskImplementation {
       },
       close: async () => {
         if (stream !== null) return stream.close();
-        if (!(await this.#create(path, chunks, { isNew: true, isAtomic: false, isSynced }))) throw taken();
+        const bytes = concatBytes(chunks);
+        const isMade = await this.#write(path, (top, names) =>
+          this.#writer.create(top, names, bytes, isSynced),
+        );
+        if (!isMade) throw taken();
       },
     };
   }
 
-  putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
-    return this.#create(path, chunks, { isNew: true, isAtomic: true, isSynced: true });
+  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<string | false> {
+    const lockName = this.#lockName(path);
+    // The writer writes the bytes while it waits for the lock.
+    const made = this.#hasManager
+      ? await this.#put(path, chunks, { isNew: true, lockName })
+      : await this.#exclusively(lockName, () => this.#put(path, chunks, { isNew: true, lockName: null }));
+    return made ?? false;
   }
 
-  #create(path: string, chunks: readonly Uint8Array[], how: WriteHow): Promise<boolean> {
-    return this.#exclusively(`${this.#scope}put:${path}`, () => this.#write(path, chunks, how));
+  #lockName(path: string): string {
+    return `${this.#scope}put:${path}`;
   }
 
   replaceIf(path: string, chunks: readonly Uint8Array[], identity: string | null): Promise<string | null> {
-    return this.#exclusively(`${this.#scope}put:${path}`, async () => {
+    return this.#exclusively(this.#lockName(path), async () => {
       const present = await this.#find(path);
       if (present === "directory")
         throw Object.assign(new Error(`EISDIR: '${path}'`), { code: "EISDIR", path });
       if (identity !== null && (present === null || identityOfFile(present) !== identity)) return null;
-      await this.#writeLater(present, path, chunks);
-      const written = await this.#find(path);
-      return written === null || written === "directory" ? null : identityOfFile(written);
+      if (present !== null) {
+        // Browsers tell contents apart by size and time only, so the time must be later than before.
+        const waitMs = present.lastModified + 1 - Date.now();
+        if (waitMs > 0 && waitMs < 100) await sleep(waitMs);
+      }
+      return this.#put(path, chunks, { isNew: false, lockName: null });
     });
   }
 
-  /** Replaces a file at a later time than before: browsers tell contents apart by size and time only. */
-  async #writeLater(present: File | null, path: string, chunks: readonly Uint8Array[]): Promise<void> {
-    if (present !== null) {
-      const waitMs = present.lastModified + 1 - Date.now();
-      if (waitMs > 0 && waitMs < 100) await sleep(waitMs);
-    }
-    await this.#write(path, chunks, { isNew: false, isAtomic: true, isSynced: true });
+  /** Writes a file as a whole; returns its identity, or null if it was to be new and exists. */
+  async #put(path: string, chunks: readonly Uint8Array[], how: PutHow): Promise<string | null> {
+    const bytes = concatBytes(chunks);
+    const written = await this.#write(path, (top, names) => this.#writer.put(top, names, bytes, how));
+    return written && identityOfFile(written);
   }
 
-  async #write(path: string, chunks: readonly Uint8Array[], how: WriteHow): Promise<boolean> {
+  async #write<T>(
+    path: string,
+    write: (top: FileSystemDirectoryHandle, names: readonly string[]) => Promise<T>,
+  ): Promise<T> {
     try {
-      return await this.#writer.write(await this.#top(), namesOfPath(path), chunks, how);
+      return await write(await this.#top(), namesOfPath(path));
     } catch (error) {
       throw withCode(error, path);
     }

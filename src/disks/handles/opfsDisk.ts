@@ -13,7 +13,7 @@
 import { InvalidInputError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { namesOfPath } from "../paths/pathNames.js";
-import { type FileWriter, HandleDisk, STREAMS } from "./directoryHandleDisk.js";
+import { type FileTimes, type FileWriter, HandleDisk, STREAMS } from "./directoryHandleDisk.js";
 import { startWriter } from "./writerWorker.js";
 
 /** Options of {@link opfsDisk}. */
@@ -71,14 +71,14 @@ class OwnedWriter implements FileWriter {
     this.#base = base;
   }
 
-  async write(...parameters: Parameters<FileWriter["write"]>): Promise<boolean> {
+  async create(...parameters: Parameters<FileWriter["create"]>): Promise<boolean> {
     const writer = await this.#start();
-    return writer.write(...parameters);
+    return writer.create(...parameters);
   }
 
-  async overwrite(names: readonly string[], bytes: Uint8Array): Promise<boolean> {
+  async put(...parameters: Parameters<FileWriter["put"]>): Promise<FileTimes | null> {
     const writer = await this.#start();
-    return (await writer.overwrite?.(names, bytes)) ?? false;
+    return writer.put(...parameters);
   }
 
   async #start(): Promise<FileWriter> {

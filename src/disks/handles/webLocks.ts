@@ -63,6 +63,7 @@ function lockOf(directory: string, release: () => Promise<void>): DiskLock {
 }
 
 class OriginLocks implements DiskLocks {
+  readonly areKept = true;
   readonly lookMs = LOOK_MS;
   readonly #scope: string;
   readonly #manager: Manager;
@@ -96,6 +97,7 @@ class OriginLocks implements DiskLocks {
 
 /** Locks of one thread, where there is no manager. */
 class ThreadLocks implements DiskLocks {
+  readonly areKept = true;
   readonly #held = new Set<string>();
 
   async tryAcquire(directory: string): Promise<DiskLock | null> {

@@ -1,21 +1,25 @@
 /** The worker that writes files of the private file system in place. */
 
 import { clearTimeout, setTimeout } from "../../async/timers.js";
-import type { FileWriter, WriteHow } from "./directoryHandleDisk.js";
+import type { FileTimes, FileWriter, PutHow } from "./directoryHandleDisk.js";
 
 /** A file to write, as the worker gets it. */
 interface Task {
   readonly id: number;
   readonly names: readonly string[];
-  readonly chunks: readonly Uint8Array[];
-  /** Properties of the write; null: overwrites a file of the same length in place. */
-  readonly how: WriteHow | null;
+  readonly bytes: Uint8Array;
+  readonly how: PutHow | CreateHow;
 }
 
-/** Answer of the worker: whether it wrote the file, or the name and message of an error. */
+/** Properties of a new file that readers may see half written. */
+interface CreateHow {
+  readonly isSynced: boolean;
+}
+
+/** Answer of the worker: the file that it wrote, null if there is none, or an error. */
 interface Answer {
   readonly id: number;
-  readonly isWritten?: boolean;
+  readonly written?: FileTimes | null;
   readonly name?: string;
   readonly message?: string;
 }
@@ -31,6 +35,16 @@ function runWriter(scope: {
   onmessage: ((event: { readonly data: Task }) => void) | null;
   postMessage(answer: Answer): void;
 }): void {
+  interface AccessHandle {
+    getSize(): number;
+    write(bytes: Uint8Array, options: Readonly<Record<"at", number>>): number;
+    flush(): void;
+    close(): void;
+  }
+  type FileHandle = FileSystemFileHandle & {
+    createSyncAccessHandle(): Promise<AccessHandle>;
+    move(name: string): Promise<void>;
+  };
   const directories = new Map<string, Promise<FileSystemDirectoryHandle>>();
   const open = async (names: readonly string[]): Promise<FileSystemDirectoryHandle> => {
     const key = JSON.stringify(names);
@@ -46,70 +60,76 @@ function runWriter(scope: {
     if (directories.size > 1000) directories.delete(directories.keys().next().value ?? "");
     return opening;
   };
-  const accessTo = (handle: FileSystemFileHandle): Promise<AccessHandle> =>
-    (handle as unknown as { createSyncAccessHandle(): Promise<AccessHandle> }).createSyncAccessHandle();
-  const writeAll = (access: AccessHandle, chunks: readonly Uint8Array[]): void => {
-    let offset = 0;
-    for (const chunk of chunks) {
-      for (let done = 0; done < chunk.length; ) {
-        const written = access.write(chunk.subarray(done), { at: offset });
+  /** Fills a file that is new or empty; returns null if it has bytes. */
+  const fill = async (
+    directory: FileSystemDirectoryHandle,
+    name: string,
+    bytes: Uint8Array,
+    isSynced: boolean,
+  ): Promise<FileHandle | null> => {
+    const handle = (await directory.getFileHandle(name, { create: true })) as FileHandle;
+    const access = await handle.createSyncAccessHandle();
+    try {
+      if (access.getSize() > 0) return null;
+      for (let done = 0; done < bytes.length; ) {
+        const written = access.write(bytes.subarray(done), { at: done });
         if (written <= 0) throw new DOMException("no byte was written", "QuotaExceededError");
         done += written;
-        offset += written;
       }
-    }
-  };
-  const overwrite = async (
-    directory: FileSystemDirectoryHandle,
-    { names, chunks }: Task,
-  ): Promise<boolean> => {
-    const handle = await directory.getFileHandle(names[names.length - 1]).catch(() => null);
-    if (handle === null) return false;
-    // Another tab writes the file at this moment.
-    const access = await accessTo(handle).catch(() => null);
-    if (access === null) return false;
-    try {
-      const byteLength = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-      if (access.getSize() !== byteLength) return false;
-      writeAll(access, chunks);
-      return true;
-    } finally {
-      access.close();
-    }
-  };
-  const write = async (task: Task): Promise<boolean> => {
-    const { names, chunks, how } = task;
-    const directory = await open(names.slice(0, -1));
-    const name = names[names.length - 1];
-    if (how === null) return overwrite(directory, task);
-    if (how.isNew) {
-      const present = await directory.getFileHandle(name).catch((error: DOMException) => error.name);
-      if (typeof present !== "string" || present === "TypeMismatchError") return false;
-    }
-    const newName = how.isAtomic ? `.tmp-${crypto.randomUUID()}` : name;
-    const handle = await directory.getFileHandle(newName, { create: true });
-    const access = await accessTo(handle);
-    try {
-      if (!how.isNew && !how.isAtomic) access.truncate(0);
-      writeAll(access, chunks);
-      if (how.isSynced) access.flush();
+      if (isSynced) access.flush();
     } catch (error) {
       access.close();
       // The failed write tells more.
-      await directory.removeEntry(newName).catch(() => undefined);
+      await directory.removeEntry(name).catch(() => undefined);
       throw error;
     }
     access.close();
-    if (how.isAtomic) await (handle as unknown as { move(name: string): Promise<void> }).move(name);
-    return true;
+    return handle;
   };
-  interface AccessHandle {
-    getSize(): number;
-    truncate(size: number): void;
-    write(bytes: Uint8Array, options: Readonly<Record<"at", number>>): number;
-    flush(): void;
-    close(): void;
-  }
+  const isThere = (directory: FileSystemDirectoryHandle, name: string): Promise<boolean> =>
+    directory.getFileHandle(name).then(
+      () => true,
+      (error: DOMException) => {
+        if (error.name === "NotFoundError") return false;
+        if (error.name === "TypeMismatchError") return true;
+        throw error;
+      },
+    );
+  const put = async (
+    directory: FileSystemDirectoryHandle,
+    name: string,
+    bytes: Uint8Array,
+    { isNew, lockName }: PutHow,
+  ): Promise<FileTimes | null> => {
+    const temporaryName = `.tmp-${crypto.randomUUID()}`;
+    const filling = fill(directory, temporaryName, bytes, true);
+    // The lock and the look at the name take about as long as the bytes.
+    const publish = async (): Promise<FileTimes | null> => {
+      const [handle, isTaken] = await Promise.all([filling, isNew && isThere(directory, name)]);
+      if (isTaken || handle === null) return null;
+      const file = handle.getFile();
+      await handle.move(name);
+      const { size, lastModified } = await file;
+      return { size, lastModified };
+    };
+    let written: FileTimes | null = null;
+    try {
+      written = await (lockName === null ? publish() : navigator.locks.request(lockName, publish));
+    } finally {
+      if (written === null) {
+        await filling.catch(() => undefined);
+        await directory.removeEntry(temporaryName).catch(() => undefined);
+      }
+    }
+    return written;
+  };
+  const write = async ({ names, bytes, how }: Task): Promise<FileTimes | null> => {
+    const directory = await open(names.slice(0, -1));
+    const name = names[names.length - 1];
+    if ("isNew" in how) return put(directory, name, bytes, how);
+    const made = await fill(directory, name, bytes, how.isSynced);
+    return made && { size: bytes.length, lastModified: 0 };
+  };
   scope.onmessage = ({ data }) => {
     const attempt = () => write(data);
     attempt()
@@ -120,7 +140,7 @@ function runWriter(scope: {
         return attempt();
       })
       .then(
-        (isWritten) => scope.postMessage({ id: data.id, isWritten }),
+        (written) => scope.postMessage({ id: data.id, written }),
         (error: DOMException) => scope.postMessage({ id: data.id, name: error.name, message: error.message }),
       );
   };
@@ -145,19 +165,19 @@ export async function startWriter(base: readonly string[]): Promise<FileWriter &
   const worker = new Worker(url);
   const waiting = new Map<
     number,
-    { resolve: (isWritten: boolean) => void; reject: (error: unknown) => void }
+    { resolve: (written: FileTimes | null) => void; reject: (error: unknown) => void }
   >();
   let lastId = 0;
   const failAll = (error: unknown) => {
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
   };
-  const answerTo = (id: number): Promise<boolean> =>
+  const answerTo = (id: number): Promise<FileTimes | null> =>
     new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
-  worker.onmessage = ({ data: { id, isWritten, name, message } }: MessageEvent<Answer>) => {
+  worker.onmessage = ({ data: { id, written, name, message } }: MessageEvent<Answer>) => {
     const call = waiting.get(id);
     waiting.delete(id);
-    if (name === undefined) call?.resolve(isWritten === true);
+    if (name === undefined) call?.resolve(written ?? null);
     else call?.reject(new DOMException(message, name));
   };
   worker.onerror = (event) => failAll(new Error(`the worker that writes failed: ${event.message}`));
@@ -171,15 +191,15 @@ export async function startWriter(base: readonly string[]): Promise<FileWriter &
     clearTimeout(timer);
     URL.revokeObjectURL(url);
   }
-  const ask = (names: readonly string[], chunks: readonly Uint8Array[], how: WriteHow | null) => {
+  const ask = (names: readonly string[], bytes: Uint8Array<ArrayBuffer>, how: Task["how"]) => {
     const id = ++lastId;
     const answer = answerTo(id);
-    worker.postMessage({ id, names: [...base, ...names], chunks, how } satisfies Task);
+    worker.postMessage({ id, names: [...base, ...names], bytes, how } satisfies Task, [bytes.buffer]);
     return answer;
   };
   return {
-    write: (_top, names, chunks, how) => ask(names, chunks, how),
-    overwrite: (names, bytes) => ask(names, [bytes], null),
+    create: async (_top, names, bytes, isSynced) => (await ask(names, bytes, { isSynced })) !== null,
+    put: (_top, names, bytes, how) => ask(names, bytes, how),
     end() {
       worker.terminate();
       failAll(new Error("the disk was closed"));

@@ -149,11 +149,11 @@ class BindingDisk implements DiskImplementation {
     return new ObjectWriter(this.#bucket, this.#keys.fileKeyOf(path), taken);
   }
 
-  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
+  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<string | false> {
+    const key = this.#keys.fileKeyOf(path);
     // A copy, because chunks may lie in shared memory.
-    return (
-      (await putByBinding(this.#bucket, this.#keys.fileKeyOf(path), concatBytes(chunks), IF_ABSENT)) !== null
-    );
+    const stored = await putByBinding(this.#bucket, key, concatBytes(chunks), IF_ABSENT);
+    return stored !== null && identityOf(stateOf(stored, path));
   }
 
   async replaceIf(

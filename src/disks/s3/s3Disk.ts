@@ -205,11 +205,15 @@ class BucketDisk implements S3Disk {
     };
   }
 
-  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
+  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean | string> {
     const key = this.#keys.fileKeyOf(path);
+    const body = privateCopy(chunks);
     await this.#conditions.confirm();
     // One request: some servers check the condition of a put, but not that of an upload in parts.
-    return (await putObject(this.#client, key, privateCopy(chunks), { ifNoneMatch: "*" })) !== null;
+    const outcome = await putObject(this.#client, key, body, { ifNoneMatch: "*" });
+    if (outcome === null) return false;
+    const { etag } = outcome;
+    return etag === "" || identityOf({ etag, size: body.length, modifiedNs: 0n });
   }
 
   async replaceIf(

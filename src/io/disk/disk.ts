@@ -188,11 +188,12 @@ interface WriteVerbs {
 interface OptionalVerbs {
   /**
    * Creates a whole file, complete and durable; returns false and changes nothing if the name exists. Of any
-   * number of callers, on any machines, exactly one gets true. A call whose answer is lost finds out what
+   * number of callers, on any machines, exactly one wins. A call whose answer is lost finds out what
    * happened. If it cannot, it fails with the code EUNCERTAIN. Default: creates a temporary file, and calls
    * `link` or, under the lock of all writers, `rename`.
+   * @returns the identity of the new file, or true if the disk would need another call to learn it
    */
-  putIfAbsent?(path: string, chunks: readonly Uint8Array[]): Promise<boolean>;
+  putIfAbsent?(path: string, chunks: readonly Uint8Array[]): Promise<boolean | string>;
   /**
    * Replaces a whole file: readers see the old bytes or the new ones. Durable on return.
    * @param identity identity of the file's current content. If the file has another one, or is missing, the
@@ -233,8 +234,9 @@ interface OptionalVerbs {
    */
   readonly hasLinks?: false;
   /**
-   * True if no other engine writes to the disk. Then versions count up without gaps, so a version without a
-   * successor is the latest one, and the engine lists versions less often.
+   * True if no other engine uses the disk. Then versions count up without gaps, so a version without a
+   * successor is the latest one, and the engine lists versions less often. It also writes no files that only
+   * other engines need: transactions beside their manifests.
    */
   readonly isPrivate?: true;
   /** True if the disk cannot write. Then the engine makes no call that writes. */

@@ -44,6 +44,11 @@ export interface LockAttempt {
  * processes or machines share must keep that promise among all of them.
  */
 export interface DiskLocks {
+  /**
+   * True if nobody takes a lock from a living holder, even one that was suspended. Then a holder that has
+   * checked a condition under the lock need not check it again.
+   */
+  readonly areKept?: true;
   /** Milliseconds between two attempts at a lock that is held. Default: 1 to 3. */
   readonly lookMs?: number;
   /**

@@ -22,7 +22,7 @@ export function meteredDisk(disk: Disk): Disk {
       putIfAbsent: (path, chunks) =>
         recorded(
           "put",
-          async () => (await disk.putIfAbsent?.(path, chunks)) === true,
+          async () => (await disk.putIfAbsent?.(path, chunks)) ?? false,
           () => totalLength(chunks),
         ),
     }),

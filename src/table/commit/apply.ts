@@ -46,9 +46,11 @@ export interface ApplyContext {
   readonly restored?: VersionContent;
   /**
    * True if the overwrite replaces a table that is rewritten at every change. Its fragments are numbered from
-   * 0 again, and its transaction has no file.
+   * 0 again.
    */
   readonly rewritesTable?: boolean;
+  /** True if only the manifest stores the transaction. Default: a file in `_transactions` too. */
+  readonly isInline?: boolean;
 }
 
 export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
@@ -76,7 +78,7 @@ export function applyTransaction(
     version: context.version,
     timestamp: timestampAfter(base?.manifest.timestamp, context.nowNs),
     tag: "",
-    transactionFile: context.rewritesTable ? "" : fileNameOf(transaction),
+    transactionFile: context.isInline ? "" : fileNameOf(transaction),
     writerVersion: WRITER,
   };
   const flags = featureFlagsOf(manifest);

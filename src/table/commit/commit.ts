@@ -29,7 +29,7 @@ import { findLatestVersion } from "../versions/latestVersion.js";
 import { openVersion } from "../versions/openVersion.js";
 import { versionsDirectory } from "../versions/paths.js";
 import type { OpenLatest, OpenVersion, TableAt, TableEnvironment } from "../versions/tableAt.js";
-import { backOff, withTableLock } from "../versions/tableLock.js";
+import { backOff, isFrozenByLock, withTableLock } from "../versions/tableLock.js";
 import type { LatestVersion } from "../versions/versions.js";
 import { TransactionConflictError } from "./conflict.js";
 import { type CommitOptions, type CreationOptions, PreparedCommit } from "./preparedCommit.js";
@@ -95,14 +95,21 @@ async function commitOverLatest(
   options: CommitOptions,
 ): Promise<OpenVersion> {
   const { table } = prepared;
+  const { latestVersions } = table.environment;
+  const isFrozen = isFrozenByLock(table);
+  // The check is made early where it can be, so that it runs beside the search.
+  const verified = isFrozen ? options.verify?.() : undefined;
+  // The failure is handled after the search.
+  verified?.catch(() => undefined);
   for (let attempt = 1; ; attempt++) {
-    const { latestVersions } = table.environment;
     const latest =
       attempt === 1 && latestVersions !== undefined
         ? await latestVersions.findForCommit(table.root, prepared.readVersion)
         : await findLatestVersion(table);
     if (latest === null) throw new TableGoneError(table.root);
-    const committed = await prepared.tryOver(latest, lease, options);
+    await verified;
+    const verify = isFrozen ? undefined : options.verify;
+    const committed = await prepared.tryOver(latest, lease, { ...options, verify });
     if (committed !== null) return committed;
     if (attempt === MAX_ATTEMPTS) {
       throw new ConcurrentModificationError(`${table.root}: another writer won ${attempt} races in a row`);
@@ -164,7 +171,8 @@ async function readLatest<Environment extends TableEnvironment>({
   latest,
 }: ChangeTarget<Environment>): Promise<OpenLatest<Environment>> {
   for (let attempt = 1; ; attempt++) {
-    const entry = await findLatestVersion(table);
+    const { latestVersions } = table.environment;
+    const entry = (await latestVersions?.countUp(table.root)) ?? (await findLatestVersion(table));
     if (entry === null) throw new TableGoneError(table.root);
     if (!isSameDirectory(entry.directory, latest.directory)) throw new TableReplacedError(table.root);
     const base = await openVersion(table, entry);

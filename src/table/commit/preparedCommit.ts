@@ -15,9 +15,16 @@ import { encodeManifestFile, type ManifestFile } from "../versions/manifest.js";
 import { readManifestAnew, readManifestAt } from "../versions/openVersion.js";
 import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
 import type { OpenVersion, TableAt } from "../versions/tableAt.js";
+import { isFrozenByLock } from "../versions/tableLock.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { readGap } from "../versions/versionGap.js";
-import { findVersion, listVersions, type VersionEntry, versionEntry } from "../versions/versions.js";
+import {
+  type FoundVersion,
+  findVersion,
+  listVersions,
+  type VersionEntry,
+  versionEntry,
+} from "../versions/versions.js";
 import { applyTransaction } from "./apply.js";
 import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
@@ -27,6 +34,7 @@ import {
   fileNameOf,
   operationOf,
   readTransaction,
+  storesTransactionFiles,
   withProperty,
 } from "./transaction.js";
 
@@ -65,6 +73,8 @@ export class PreparedCommit {
   readonly #transactionBytes: Uint8Array;
   /** True if the commit keeps only the table's settings; see {@link commitSuccessor}. */
   readonly #rewritesTable: boolean;
+  /** True if the transaction has no file. */
+  readonly #isInline: boolean;
   /** Highest version that was checked and does not conflict. */
   #checkedUpTo: number;
   /** Fields that the transaction names and that one of the checked versions lacks. */
@@ -74,6 +84,7 @@ export class PreparedCommit {
   constructor(table: TableAt, anchor: TableAnchor, transaction: Transaction, { rewritesTable = false } = {}) {
     this.table = table;
     this.#rewritesTable = rewritesTable;
+    this.#isInline = rewritesTable || !storesTransactionFiles(table.disk);
     this.#anchor = anchor;
     const { commitMessage } = table.environment;
     this.#transaction = withProperty(transaction, COMMIT_MESSAGE_PROPERTY, commitMessage);
@@ -87,8 +98,9 @@ export class PreparedCommit {
   }
 
   /** Makes one attempt; returns null if another writer took the number, or the latest version has changed. */
-  async tryOver(latest: VersionEntry, lease: LockLease, options: CommitOptions): Promise<OpenVersion | null> {
-    const base = await readManifestAnew(this.table.environment, latest);
+  async tryOver(latest: FoundVersion, lease: LockLease, options: CommitOptions): Promise<OpenVersion | null> {
+    const readManifest = isFrozenByLock(this.table) ? readManifestAt : readManifestAnew;
+    const base = await readManifest(this.table.environment, latest);
     if (base === null) return null;
     await this.#requirePlannedOn(base);
     requireWritable(base.manifest, latest.path);
@@ -100,6 +112,7 @@ export class PreparedCommit {
       schemaMetadata: this.#rewritesTable ? base.manifest.schemaMetadata : options.schemaMetadata,
       restored: await this.#restored(),
       rewritesTable: this.#rewritesTable,
+      isInline: this.#isInline,
     });
     return this.#publish(content, latest.scheme, { lease, latest: base, verify: options.verify });
   }
@@ -115,7 +128,9 @@ export class PreparedCommit {
   }
 
   async tryCreate(lease: LockLease, options: CreationOptions): Promise<OpenVersion | null> {
-    await this.table.disk.makeDirectory(transactionsDirectory(this.table.root), this.table.root);
+    if (!this.#isInline) {
+      await this.table.disk.makeDirectory(transactionsDirectory(this.table.root), this.table.root);
+    }
     const { cloned } = options;
     const content = applyTransaction(cloned?.file ?? null, this.#transaction, {
       version: cloned?.version ?? 1,
@@ -123,6 +138,7 @@ export class PreparedCommit {
       schemaMetadata: options.schemaMetadata,
       dataFormatVersion: options.dataFormatVersion,
       stableRowIds: options.stableRowIds,
+      isInline: this.#isInline,
     });
     return this.#publish(content, options.scheme, { lease, latest: null, verify: options.verify });
   }
@@ -249,7 +265,7 @@ export class PreparedCommit {
 
   /** Writes the transaction file into an existing directory. No sync: the manifest has the same bytes. */
   async #writeTransactionFile(): Promise<void> {
-    if (this.#transactionFileWritten || this.#rewritesTable) return;
+    if (this.#transactionFileWritten || this.#isInline) return;
     const path = join(transactionsDirectory(this.table.root), fileNameOf(this.#transaction));
     this.#transactionFileWritten = true;
     const handle = await this.table.disk.create(path).catch((error: unknown) => {

@@ -10,6 +10,7 @@
  */
 
 import { UnsupportedError } from "../../errors.js";
+import type { Disk, FileStat } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/disk/locks.js";
 import { createExclusive, OverruledError, PublishUncertainError } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
@@ -17,6 +18,7 @@ import { requireAnchor, type TableAnchor } from "../versions/identity.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { manifestName, type NamingScheme, versionsDirectory } from "../versions/paths.js";
 import type { OpenVersion, TableAt } from "../versions/tableAt.js";
+import { isFrozenByLock } from "../versions/tableLock.js";
 import { writeHint } from "../versions/versionHint.js";
 import { versionStat } from "../versions/versions.js";
 
@@ -62,16 +64,26 @@ export async function publishManifest(
     const otherScheme = scheme === "V1" ? "V2" : "V1";
     return latest !== null || (await versionStat(table, version, otherScheme)) === null;
   };
-  if (!(await createExclusive(disk, directory, name, chunks, { lease, verify }))) return null;
+  const published = await createExclusive(disk, directory, name, chunks, { lease, verify });
+  if (published === false) return null;
   const path = join(directory, name);
   const file = fileAt(path);
   const { manifests, latestVersions } = table.environment;
   await writeHint(table, version, { isFirst: latest === null });
-  const stat = await manifests.remember(disk, path, file);
-  if (stat !== null && version === (latest?.head.version ?? 0) + 1) {
-    latestVersions?.committed(table.root, { version, scheme, path }, stat);
+  const seen = published === true ? await statOf(disk, path, file) : { identity: published };
+  if (seen !== null) {
+    manifests.remember(path, seen.identity, file);
+    if (version === (latest?.head.version ?? 0) + 1) {
+      latestVersions?.committed(table.root, { version, scheme, path }, seen);
+    }
   }
   return { version, scheme, path, table, file };
+}
+
+/** Returns the stat of a manifest that was just published; null if the file under its path is another one. */
+async function statOf(disk: Disk, path: string, { byteLength }: ManifestFile): Promise<FileStat | null> {
+  const stat = await disk.stat(path).catch(() => null);
+  return stat?.size === byteLength ? stat : null;
 }
 
 /**
@@ -79,15 +91,21 @@ export async function publishManifest(
  * @throws OverruledError if the latest version has changed; the caller makes another attempt
  */
 async function requireTerms(table: TableAt, { anchor, latest, verify }: PublicationTerms): Promise<void> {
-  await verify?.();
+  const [isLatest] = await Promise.all([isCurrent(table, latest), verify?.()]);
   if (latest !== null) {
-    const current = await table.environment.manifests.read(table.disk, latest.path);
-    if (current?.isCopyOf(latest) !== true) {
+    if (!isLatest) {
       throw new OverruledError(latest.path, { cause: new Error("the latest version was replaced") });
     }
     if (anchor.kind === "version" && anchor.base.file.isCopyOf(latest)) return;
   }
   await requireAnchor(table, anchor);
+}
+
+/** Returns true if a manifest, read under the table's lock, is still the one under its path. */
+async function isCurrent(table: TableAt, latest: ManifestFile | null): Promise<boolean> {
+  if (latest === null || isFrozenByLock(table)) return true;
+  const current = await table.environment.manifests.read(table.disk, latest.path);
+  return current?.isCopyOf(latest) === true;
 }
 
 /**

@@ -7,6 +7,7 @@
 import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError } from "../../errors.js";
 import { Transaction } from "../../format/table.js";
+import type { Disk } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { isFileName, transactionFileName, transactionsDirectory } from "../versions/paths.js";
@@ -79,6 +80,12 @@ export function withProperty(
   const transactionProperties = new Map(transaction.transactionProperties).set(key, String(value));
   return { ...transaction, transactionProperties };
 }
+
+/**
+ * Returns true if commits to a disk store their transactions as files too. Only other engines, in releases
+ * that read no transactions of manifests, need these files.
+ */
+export const storesTransactionFiles = ({ isPrivate }: Disk): boolean => isPrivate !== true;
 
 /**
  * Returns the name of a transaction's file. It contains the version first read, even if the transaction is

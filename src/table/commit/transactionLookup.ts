@@ -11,7 +11,7 @@ import { openVersion } from "../versions/openVersion.js";
 import { parseTransactionFileName, transactionsDirectory } from "../versions/paths.js";
 import { branchAt, type OpenVersion, type TableAt } from "../versions/tableAt.js";
 import { listVersions, type VersionsAt } from "../versions/versions.js";
-import { readTransaction } from "./transaction.js";
+import { readTransaction, storesTransactionFiles } from "./transaction.js";
 
 export interface CommittedTransaction extends OpenVersion {
   readonly transaction: Transaction;
@@ -20,7 +20,8 @@ export interface CommittedTransaction extends OpenVersion {
 export interface LookupOptions {
   /**
    * Also reads the manifests of all versions, newest first, if no transaction file leads to the version.
-   * Callers that publish staged manifests need not write such a file.
+   * Callers that publish staged manifests need not write such a file. On a private disk no commit does, so
+   * every search there is thorough.
    */
   readonly thorough: boolean;
   readonly signal?: AbortSignal;
@@ -42,7 +43,7 @@ export async function findTransaction(
     const version = planned && (await findVersionOf(branch, id, planned, options));
     if (version !== null) return version;
   }
-  if (!options.thorough) return null;
+  if (!options.thorough && storesTransactionFiles(table.disk)) return null;
   for (const branch of branches) {
     const version2 = await findVersionOf(branch, id, null, options);
     if (version2 !== null) return version2;

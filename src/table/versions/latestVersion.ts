@@ -24,6 +24,7 @@ import { hintPath, manifestPath, versionsDirectory } from "./paths.js";
 import { readGapFile, type VersionGap } from "./versionGap.js";
 import { readHint } from "./versionHint.js";
 import {
+  type FoundVersion,
   findVersion,
   type LatestVersion,
   listVersions,
@@ -44,6 +45,9 @@ const HINT_GRAIN_NS = 50_000_000n;
  * the file system's clock. If other writers follow sooner than the hint's grain, the shortcut saves nothing.
  */
 const MANIFEST_GRAIN_NS = 10_000_000n;
+
+/** Maximum number of versions that are counted one by one; the directory is listed for more. */
+const MAX_STEPS = 16;
 
 /**
  * Finds the highest version; null if the table has none.
@@ -73,6 +77,9 @@ const NO_DIRECTORY: DirectoryIdentity = { inode: "", birthNs: 0n, changedNs: 0n 
 /** Maximum number of tables whose latest version is remembered. */
 const MAX_REMEMBERED = 16_384;
 
+/** A manifest that was just published, as far as the commit looked at it. */
+type SeenManifest = Pick<FileStat, "identity"> & Partial<Pick<FileStat, "changedNs">>;
+
 /** Latest version of a table, from a search or a commit of this namespace. */
 interface RememberedLatest {
   readonly entry: VersionEntry;
@@ -96,6 +103,8 @@ export class LatestVersions {
   readonly #disk: Disk;
   /** By the path of the directory. */
   readonly #remembered = new LruCache<RememberedLatest>(MAX_REMEMBERED);
+  /** True if the disk is private and its directories have no times, so that readers count up. */
+  #countsUp = false;
 
   constructor(disk: Disk) {
     this.#disk = disk;
@@ -104,6 +113,8 @@ export class LatestVersions {
   /** Like {@link findLatestVersion}, for readers. */
   async find(tableRoot: string): Promise<LatestVersion | null> {
     if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
+    const counted = await this.countUp(tableRoot);
+    if (counted !== null) return counted;
     const directory = versionsDirectory(tableRoot);
     return this.#findIn(tableRoot, directory, await this.#disk.stat(directory));
   }
@@ -111,6 +122,8 @@ export class LatestVersions {
   /** Returns a version, possibly superseded a moment ago, for callers that only ask if one exists. */
   async findAny(tableRoot: string): Promise<LatestVersion | null> {
     if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
+    const counted = await this.countUp(tableRoot);
+    if (counted !== null) return counted;
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
     const remembered = this.#remembered.peek(directory);
@@ -135,6 +148,8 @@ export class LatestVersions {
    */
   async findForCommit(tableRoot: string, least: number): Promise<LatestVersion | null> {
     if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
+    const counted = await this.countUp(tableRoot, least);
+    if (counted !== null) return counted;
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
     if (directoryStat === null) return null;
@@ -143,7 +158,7 @@ export class LatestVersions {
     if (
       remembered !== undefined &&
       remembered.entry.version >= least &&
-      (isSame || isHint(remembered, directoryStat) || countsUp(this.#disk, directoryStat))
+      (isSame || isHint(remembered, directoryStat))
     ) {
       const { entry, nextPath } = remembered;
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
@@ -156,11 +171,36 @@ export class LatestVersions {
   }
 
   /**
-   * Records a version that was committed right after the latest one.
-   * @param manifestStat stat of its manifest, from after the commit
+   * Counts up from the remembered version to one without a successor. On a private disk that is the latest,
+   * whatever other writers did meanwhile: they count too, and record the numbers that they skip.
+   * @param least a version that certainly exists
+   * @returns null on another disk, or if counting proves nothing
    */
-  committed(tableRoot: string, entry: VersionEntry, manifestStat: FileStat): void {
-    this.#remember(tableRoot, { ...entry, manifestStat }, null, false);
+  async countUp(tableRoot: string, least = 0): Promise<LatestVersion | null> {
+    const remembered = this.#remembered.peek(versionsDirectory(tableRoot));
+    if (!this.#countsUp || remembered === undefined || remembered.entry.version < least) return null;
+    let { entry } = remembered;
+    const nextStat = () => this.#disk.stat(manifestPath(tableRoot, entry.version + 1, entry.scheme));
+    const gapOfTable = readGapFile({ disk: this.#disk, root: tableRoot });
+    let [manifestStat, next, gap] = await Promise.all([this.#disk.stat(entry.path), nextStat(), gapOfTable]);
+    if (gap === "garbage" || (gap !== null && entry.version < gap.to)) return null;
+    for (let steps = 0; next !== null; steps++) {
+      if (steps === MAX_STEPS) return null;
+      entry = versionEntry(tableRoot, entry.version + 1, entry.scheme);
+      manifestStat = next;
+      next = await nextStat();
+    }
+    if (manifestStat?.kind !== "file") return null;
+    if (entry !== remembered.entry) this.#remember(tableRoot, { ...entry, manifestStat }, null, false);
+    return { ...entry, manifestStat, directory: NO_DIRECTORY };
+  }
+
+  /**
+   * Records a version that was committed right after the latest one.
+   * @param seen change time of its manifest, if the commit knows it
+   */
+  committed(tableRoot: string, entry: VersionEntry, { changedNs }: SeenManifest): void {
+    this.#remember(tableRoot, entry, null, false, changedNs);
   }
 
   async #findIn(
@@ -173,6 +213,7 @@ export class LatestVersions {
       this.#remembered.delete(directory);
       return null;
     }
+    this.#countsUp ||= this.#disk.isPrivate === true && isTimeless(directoryStat);
     const showsNextChangeNow = showsNextChange(directoryStat, ageClockMs());
     const isSame = remembered !== undefined && isUntouched(remembered, directoryStat);
     if (isSame && remembered.showsNextChange) {
@@ -180,9 +221,7 @@ export class LatestVersions {
       if (!hasNext) return { ...remembered.entry, directory: directoryStat };
     } else if (
       remembered !== undefined &&
-      ((isSame && !showsNextChangeNow) ||
-        isHint(remembered, directoryStat) ||
-        countsUp(this.#disk, directoryStat))
+      ((isSame && !showsNextChangeNow) || isHint(remembered, directoryStat))
     ) {
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
       const proven = await this.#proveRemembered(tableRoot, remembered, gap);
@@ -205,7 +244,7 @@ export class LatestVersions {
     tableRoot: string,
     { entry, nextPath }: RememberedLatest,
     gap: VersionGap | null | "garbage",
-  ): Promise<Omit<LatestVersion, "directory"> | null> {
+  ): Promise<FoundVersion | null> {
     if (gap !== null) return proveLatest({ disk: this.#disk, root: tableRoot }, entry.version, gap);
     const [manifestStat, next] = await Promise.all([this.#disk.stat(entry.path), this.#disk.stat(nextPath)]);
     return next === null && manifestStat?.kind === "file" ? { ...entry, manifestStat } : null;
@@ -213,24 +252,21 @@ export class LatestVersions {
 
   #remember(
     tableRoot: string,
-    { version, scheme, path, manifestStat }: Omit<LatestVersion, "directory">,
+    { version, scheme, path, manifestStat }: FoundVersion,
     directoryStat: FileStat | null,
     showsNextChange: boolean,
+    changedNs = manifestStat?.changedNs ?? null,
   ): void {
     const remembered = {
       entry: { version, scheme, path },
       directoryStat,
       showsNextChange,
-      changedNs: manifestStat?.changedNs ?? null,
+      changedNs,
       nextPath: manifestPath(tableRoot, version + 1, scheme),
     };
     this.#remembered.set(versionsDirectory(tableRoot), remembered, 1);
   }
 }
-
-/** Returns true if a remembered version without a successor is the latest one, whatever other tabs wrote. */
-const countsUp = (disk: Disk, directoryStat: FileStat): boolean =>
-  disk.isPrivate === true && isTimeless(directoryStat);
 
 /** Returns true if the directory's times show no change since a version was found. */
 const isUntouched = ({ directoryStat }: RememberedLatest, now: FileStat): boolean =>
@@ -241,16 +277,9 @@ const isHint = ({ changedNs }: RememberedLatest, now: FileStat): boolean =>
   changedNs !== null && now.changedNs <= changedNs + MANIFEST_GRAIN_NS;
 
 /** Finds the latest version by the hint; null if the hint proves nothing. */
-async function findByHint(
-  table: VersionsAt,
-  directoryStat: FileStat,
-): Promise<Omit<LatestVersion, "directory"> | null> {
-  if (isTimeless(directoryStat)) {
-    // Nothing shows if another engine has skipped a number since the hint.
-    if (table.disk.isPrivate !== true) return null;
-    const [hint, gap] = await Promise.all([readHint(table), readGapFile(table)]);
-    return typeof hint === "number" ? proveLatest(table, hint, gap) : null;
-  }
+async function findByHint(table: VersionsAt, directoryStat: FileStat): Promise<FoundVersion | null> {
+  // Nothing shows if another engine has skipped a number since the hint.
+  if (isTimeless(directoryStat)) return null;
   const hintStat = await table.disk.stat(hintPath(table.root));
   if (hintStat === null || hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
   const [hint, gap] = await Promise.all([readHint(table), readGapFile(table)]);
@@ -262,7 +291,7 @@ async function proveLatest(
   table: VersionsAt,
   hint: number,
   gap: VersionGap | null | "garbage",
-): Promise<Omit<LatestVersion, "directory"> | null> {
+): Promise<FoundVersion | null> {
   if (gap === "garbage") return null;
   let version = hint;
   if (gap !== null && version < gap.to) {

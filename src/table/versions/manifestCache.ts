@@ -129,15 +129,12 @@ export class ManifestCache {
 
   /**
    * Keeps a manifest that was just published, so that the next reader need not decode it.
-   * @returns its stat; null if it does not exist any more
+   * @param identity identity of the file that was published
    */
-  async remember(disk: Disk, path: string, file: ManifestFile): Promise<FileStat | null> {
-    const stat = await disk.stat(path).catch(() => null);
-    if (stat === null || stat.size !== file.byteLength) return null;
-    this.#set(path, stat.identity, file);
+  remember(path: string, identity: string, file: ManifestFile): void {
+    this.#set(path, identity, file);
     const { decoded } = file;
     if (decoded !== null) this.#familyOf(path).lastDecoded = new WeakRef(decoded);
-    return stat;
   }
 
   #familyOf(path: string): ManifestFamily {

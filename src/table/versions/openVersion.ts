@@ -3,7 +3,7 @@
 import { CorruptFileError } from "../../errors.js";
 import type { ManifestFile } from "./manifest.js";
 import type { OpenVersion, TableAt, TableEnvironment } from "./tableAt.js";
-import type { LatestVersion, VersionEntry } from "./versions.js";
+import type { FoundVersion, VersionEntry } from "./versions.js";
 
 type ManifestReaders = Pick<TableEnvironment, "disk" | "manifests">;
 
@@ -26,7 +26,7 @@ export async function openVersion<Environment extends TableEnvironment, Entry ex
  */
 export const readManifestAt = async (
   { disk, manifests }: ManifestReaders,
-  entry: VersionEntry & Pick<LatestVersion, "manifestStat">,
+  entry: FoundVersion,
 ): Promise<ManifestFile | null> =>
   checkedVersion(await manifests.read(disk, entry.path, entry.manifestStat), entry);
 

@@ -23,6 +23,13 @@ export const lockOptions = (
   keep,
 });
 
+/**
+ * Returns true if a table changes only through the holder of its lock: all writers take the lock, and nobody
+ * takes it from a living holder. Then the holder looks at the table once, and not again before it commits.
+ */
+export const isFrozenByLock = ({ disk, environment }: TableAt): boolean =>
+  disk.isPrivate === true && environment.lock.locks?.areKept === true;
+
 /** Maximum number of starts of work whose lock keeps being lost. */
 const MAX_TAKES = 20;
 const FIRST_BACKOFF_MS = 1;

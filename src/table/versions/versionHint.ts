@@ -32,6 +32,8 @@ export async function writeHint(
   version: number,
   options: { readonly isFirst?: boolean } = {},
 ): Promise<void> {
+  // On a private disk, readers count up from a version that they know.
+  if (table.disk.isPrivate === true) return;
   const path = hintPath(table.root);
   const bytes = new TextEncoder().encode(JSON.stringify({ version }).padEnd(HINT_BYTES));
   try {

@@ -22,11 +22,15 @@ export interface VersionEntry {
   readonly path: string;
 }
 
-export interface LatestVersion extends VersionEntry {
-  /** Directory of versions that the search read. */
-  readonly directory: DirectoryIdentity;
+/** A version that a search has just found. */
+export interface FoundVersion extends VersionEntry {
   /** Stat of its manifest from the search; absent if the search did not look at it. */
   readonly manifestStat?: FileStat;
+}
+
+export interface LatestVersion extends FoundVersion {
+  /** Directory of versions that the search read. */
+  readonly directory: DirectoryIdentity;
 }
 
 /** Number of names that are parsed without a pause. */
