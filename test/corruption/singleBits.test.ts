@@ -46,7 +46,6 @@ const KINDS: readonly (readonly [string, RegExp])[] = [
   ["manifest V1", /_versions\/\d{1,10}\.manifest$/],
   ["manifest V2", /_versions\/\d{20}\.manifest$/],
   ["transaction", /_transactions\//],
-  ["deletion .arrow", /_deletions\/.*\.arrow$/],
   ["deletion .bin", /_deletions\/.*\.bin$/],
   ["tag", /_refs\/tags\//],
   ["branch", /_refs\/branches\//],

@@ -1,21 +1,8 @@
-/** Reads and writes deletion files that are Arrow IPC files: one column `row_id` of UInt32, in any order. */
+/** Reads deletion files that are Arrow IPC files: one column `row_id` of UInt32, in any order. */
 
-import { Field, Schema, tableToIPC, Uint32 } from "apache-arrow";
-import type { FixedColumn } from "../../arrow/columns/column.js";
-import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
 import { readIpc } from "../../arrow/exchange/ipc.js";
 import { tagOf } from "../../bytes/anyRealm.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
-
-/** The reference refuses a nullable column. */
-const OFFSETS_SCHEMA = new Schema([new Field("row_id", new Uint32(), false)]);
-
-export function encodeArrowOffsets(offsets: Uint32Array): Uint8Array {
-  const { length } = offsets;
-  const values = new Uint8Array(offsets.buffer, offsets.byteOffset, offsets.byteLength);
-  const column: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
-  return tableToIPC(toTable(OFFSETS_SCHEMA, [makeBatch(OFFSETS_SCHEMA, [column], length)]), "file");
-}
 
 /** Returns the offsets, ascending. */
 export function decodeArrowOffsets(bytes: Uint8Array, path: string): Uint32Array {

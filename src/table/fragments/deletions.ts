@@ -7,8 +7,8 @@
  * In both, a check block (bytes/checkBlock.ts) covers the content and the name of the file. In .arrow it ends
  * the footer, after the footer's message; in .bin it follows the bitmap. Other readers ignore it in both.
  *
- * A file is complete: it also holds the rows that were deleted earlier. Few rows are written as .arrow, many
- * as .bin.
+ * A file is complete: it also holds the rows that were deleted earlier. This engine writes bitmaps, which are
+ * smaller and need no code for Arrow IPC. The reference writes fewer than 5,000 rows as .arrow.
  */
 
 import { lazyModule } from "../../async/lazy.js";
@@ -26,7 +26,7 @@ import { basename } from "../../platform/native.js";
 import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
-// Loaded when first needed, together with the Arrow package.
+// Loaded when first needed, together with what apache-arrow has for IPC.
 const arrowForm = lazyModule(() => import("./arrowDeletions.js"));
 
 /** Maximum size in bytes; a larger file would hold more rows than any fragment has. */
@@ -110,24 +110,14 @@ async function readFrom({ disk }: VersionsAt, fragment: DataFragment, path: stri
 const bytesAfterBlock = (fileType: number): number => (fileType === DELETION_FILE_TYPE.arrowArray ? 10 : 0);
 
 /**
- * Adds the check block to a deletion file; returns pieces to write one after the other.
- * @param content result of {@link encodeDeletions}
+ * Encodes a deletion file as a bitmap with its check block.
+ * @param offsets ascending and unique
  * @param name name of the file
+ * @returns pieces to write one after the other
  */
-export function sealedDeletions(
-  content: Uint8Array,
-  fileType: DeletionFile["fileType"],
-  name: string,
-): Uint8Array[] {
-  const blockStart = content.length - bytesAfterBlock(fileType);
-  const before = content.subarray(0, blockStart);
-  const after = content.slice(blockStart);
-  if (after.length > 0) {
-    // The check block counts as part of the footer.
-    const view = new DataView(after.buffer);
-    view.setInt32(0, view.getInt32(0, true) + CHECK_BLOCK_BYTES, true);
-  }
-  return [before, makeCheckBlock(before, after, new TextEncoder().encode(name)), after];
+export function encodeDeletions(offsets: Uint32Array, name: string): Uint8Array[] {
+  const content = encodeRoaring(offsets);
+  return [content, makeCheckBlock(content, new TextEncoder().encode(name))];
 }
 
 /**
@@ -140,24 +130,6 @@ function withoutCheckBlock(file: Uint8Array, fileType: number, path: string): Ui
   if (block === "damaged") throw new CorruptFileError(path, blockStart, "the file fails its checksum");
   // The Arrow reader gets the footer together with its block.
   return block === "intact" && bytesAfterBlock(fileType) === 0 ? file.subarray(0, blockStart) : file;
-}
-
-/** Number of rows from which they are written as a bitmap. */
-const MIN_BITMAP_ROWS = 5_000;
-
-/**
- * Encodes a deletion file, and chooses its type.
- * @param offsets ascending and unique
- */
-export async function encodeDeletions(offsets: Uint32Array): Promise<{
-  readonly fileType: DeletionFile["fileType"];
-  readonly bytes: Uint8Array;
-}> {
-  if (offsets.length >= MIN_BITMAP_ROWS) {
-    return { fileType: DELETION_FILE_TYPE.bitmap, bytes: encodeRoaring(offsets) };
-  }
-  const { encodeArrowOffsets } = await arrowForm.get();
-  return { fileType: DELETION_FILE_TYPE.arrowArray, bytes: encodeArrowOffsets(offsets) };
 }
 
 /** @param rowCount rows of the fragment; every offset must be lower */

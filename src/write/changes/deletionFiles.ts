@@ -6,12 +6,12 @@
 
 import { mapParallel } from "../../async/parallel.js";
 import { InternalError } from "../../errors.js";
-import { type DataFragment, DeletionFile } from "../../format/table.js";
+import { type DataFragment, DELETION_FILE_TYPE, DeletionFile } from "../../format/table.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
-import { encodeDeletions, sealedDeletions } from "../../table/fragments/deletions.js";
+import { encodeDeletions } from "../../table/fragments/deletions.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { deletionFileName, deletionsDirectory } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -121,12 +121,12 @@ export class DeletionMarks {
 
   async #write(fragmentId: number, offsets: Uint32Array): Promise<DeletionFile> {
     const { version: readVersion } = this.#base;
-    const { fileType, bytes } = await encodeDeletions(offsets);
     const [id] = crypto.getRandomValues(new BigUint64Array(1));
     const numDeletedRows = offsets.length;
+    const fileType = DELETION_FILE_TYPE.bitmap;
     const file = DeletionFile.create({ fileType, readVersion, id, numDeletedRows });
     const name = deletionFileName(fragmentId, file);
-    const pieces = sealedDeletions(bytes, fileType, name);
+    const pieces = encodeDeletions(offsets, name);
     const path = join(this.#directory, name);
     const handle = await this.#create(path);
     try {

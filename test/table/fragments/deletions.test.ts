@@ -2,6 +2,7 @@ import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, makeData, makeVector, RecordBatch, Table, tableToIPC, Uint32 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
+import { CHECK_BLOCK_BYTES, makeCheckBlock } from "../../../src/bytes/checkBlock.js";
 import { concatBytes } from "../../../src/bytes/concat.js";
 import { CorruptFileError } from "../../../src/errors.js";
 import { DataFragment, DELETION_FILE_TYPE, DeletionFile, Manifest } from "../../../src/format/table.js";
@@ -12,7 +13,6 @@ import {
   type KeptDeletions,
   readDeletions,
   readKeptDeletions,
-  sealedDeletions,
 } from "../../../src/table/fragments/deletions.js";
 import { deletionFileName } from "../../../src/table/versions/paths.js";
 import { countingDisk } from "../../support/countingDisk.js";
@@ -22,6 +22,26 @@ import { makeTempDir } from "../../support/tempDir.js";
 import { disk, latestFile, makeReferenceTable } from "../support.js";
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+/** Content of an `.arrow` file. */
+const ipcOf = (...values: number[]) =>
+  tableToIPC(new Table({ row_id: makeVector(Uint32Array.from(values)) }), "file");
+
+/** Content and file of either form. Only older releases wrote sealed `.arrow` files. */
+function formOf(fileType: number, offsets: Uint32Array) {
+  if (fileType === DELETION_FILE_TYPE.bitmap) {
+    const sealed = (name: string) => concatBytes(encodeDeletions(offsets, name));
+    return { bytes: sealed("").slice(0, -CHECK_BLOCK_BYTES), sealed };
+  }
+  const bytes = ipcOf(...offsets);
+  const before = bytes.slice(0, -10);
+  const after = bytes.slice(-10);
+  const view = new DataView(after.buffer);
+  view.setInt32(0, view.getInt32(0, true) + CHECK_BLOCK_BYTES, true);
+  const sealed = (name: string) =>
+    concatBytes([before, makeCheckBlock(before, after, new TextEncoder().encode(name)), after]);
+  return { bytes, sealed };
+}
 
 describe("deletion files of the reference", () => {
   it.each([
@@ -84,7 +104,7 @@ describe("cached deletion files", () => {
     const [name] = await readdir(join(table.root, "_deletions"));
     const path = join(table.root, "_deletions", name);
     await rm(path);
-    await writeFile(path, (await encodeDeletions(Uint32Array.of(1, 3))).bytes);
+    await writeFile(path, ipcOf(1, 3));
     expect(Array.from((await read())!)).toEqual([1, 3]);
     await rm(path);
     await expect(read()).rejects.toThrow(CorruptFileError);
@@ -94,6 +114,7 @@ describe("cached deletion files", () => {
 describe("sealed deletion files", () => {
   it.each([
     ["few rows", DELETION_FILE_TYPE.arrowArray, 40, 3],
+    ["few rows, as a bitmap", DELETION_FILE_TYPE.bitmap, 40, 3],
     ["many rows", DELETION_FILE_TYPE.bitmap, 12_000, 2],
   ])("of %s are refused or whole with any bit flipped, and under another name", async (_, type, count, step) => {
     const root = await makeTempDir();
@@ -105,10 +126,9 @@ describe("sealed deletion files", () => {
       numDeletedRows: offsets.length,
     });
     const fragment = DataFragment.create({ id: 5, physicalRows: count, deletionFile: file });
-    const { bytes, fileType } = await encodeDeletions(offsets);
-    expect(fileType).toBe(type);
+    const { bytes, sealed: sealedAs } = formOf(type, offsets);
     const name = deletionFileName(5, file);
-    const sealed = concatBytes(sealedDeletions(bytes, fileType, name));
+    const sealed = sealedAs(name);
     await mkdir(join(root, "_deletions"));
     const path = join(root, "_deletions", name);
     const read = async (content: Uint8Array) => {
@@ -130,15 +150,13 @@ describe("sealed deletion files", () => {
       if (outcome instanceof CorruptFileError) continue;
       expect(outcome, `bit ${bit}`).toEqual(offsets);
     }
-    const moved = concatBytes(sealedDeletions(bytes, fileType, deletionFileName(6, file)));
+    const moved = sealedAs(deletionFileName(6, file));
     await expect(read(moved)).rejects.toThrow("fails its checksum");
   });
 });
 
 describe("damaged deletion files", () => {
   const arrow = (bytes: Uint8Array) => decodeDeletions(bytes, DELETION_FILE_TYPE.arrowArray, 10, "d");
-  const ipcOf = (...values: number[]) =>
-    tableToIPC(new Table({ row_id: makeVector(Uint32Array.from(values)) }), "file");
 
   it("may be in any order, but not with a row twice or a row too many", async () => {
     expect(Array.from(await arrow(ipcOf(7, 2, 9)))).toEqual([2, 7, 9]);
