@@ -16,6 +16,7 @@ import {
   DIST,
   DROP_IN,
   entriesOf,
+  FURTHER_ENTRIES,
   groups,
   isOutside,
   LANCEDB,
@@ -33,7 +34,7 @@ import { browserModules, browserPaths } from "./.config/browserModules.mjs";
 
 const licencesOfPackage = licences(DIST);
 
-const ENTRIES = ["index", "rest", "ray", "files", "client", "disks", "disks/conformance", "inspector", ...LANCEDB];
+const ENTRIES = ["index", ...FURTHER_ENTRIES, ...LANCEDB];
 
 await removeOld(DIST);
 

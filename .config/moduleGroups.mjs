@@ -49,10 +49,10 @@ export async function moduleGroups(directory, extension, replaced = new Map()) {
   // Node.js opens few files sooner than many. A page loads less.
   const isForBrowsers = replaced.size > 0;
   const inNode = (...names) => (isForBrowsers ? [] : names);
-  const called = await loaded("engine/engine", "engine/reading", ...inNode(...DECODERS));
+  const called = await loaded("engine/engine", "engine/counting", "engine/reading", ...inNode(...DECODERS));
   // Bundlers for browsers leave out what a program does not import.
   const building = isForBrowsers ? await loaded("expression/build") : new Set();
-  const core = await loaded("DirectoryNamespace", "engine/engine", "engine/reading");
+  const core = await loaded("DirectoryNamespace", "engine/engine", "engine/counting", "engine/reading");
   const [fullZip, zstd] = await Promise.all(DECODERS.map((name) => loaded(name)));
   const filtering = await loaded(
     "query/filter/filteredRows",
@@ -71,9 +71,9 @@ export async function moduleGroups(directory, extension, replaced = new Map()) {
   );
   const byText = await loaded("operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex");
   const ipc = await loaded("table/fragments/arrowDeletions");
-  const describing = await loaded("engine/describing", "jobs/jobs");
+  const describing = await loaded("engine/describing", "engine/examining", "jobs/jobs");
   const changing = await loaded(
-    "engine/changing",
+    ...["altering", "changing", "creating", "inserting", "merging", "updating"].map((part) => `engine/${part}`),
     "table/cleanup/autoCleanup",
     "catalog/batches/batchRecovery",
     "catalog/rows/oldVersions",

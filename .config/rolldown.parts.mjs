@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { moduleGroups } from "./moduleGroups.mjs";
+import { nodeGroups } from "./nodeGroups.mjs";
 
 /** Directory that tsc wrote the modules to. */
 export const DIST = "dist";
@@ -29,9 +30,14 @@ export const DROP_IN = "dropIn";
 
 export const moduleAt = (name) => join(process.cwd(), DIST, name);
 
-/** Groups of the modules that tsc wrote. @param replaced as for `moduleGroups` */
-export const groups = async (replaced = new Map()) => [
-  ...(await moduleGroups(join(process.cwd(), DIST), ".js", replaced)),
+/** Entry points besides `index` and those of the drop-in. */
+export const FURTHER_ENTRIES = ["rest", "ray", "files", "client", "disks", "disks/conformance", "inspector"];
+
+/** Groups of the modules that tsc wrote. @param replaced for browsers, as for `moduleGroups` */
+export const groups = async (replaced) => [
+  ...(replaced === undefined
+    ? await nodeGroups(join(process.cwd(), DIST), [...FURTHER_ENTRIES, "lancedb/index"])
+    : await moduleGroups(join(process.cwd(), DIST), ".js", replaced)),
   // One file instead of one for each set of entries that share modules.
   { name: DROP_IN, priority: 0, test: (id) => id.startsWith(moduleAt("lancedb")) },
 ];

@@ -57,11 +57,19 @@ const engineModule = lazyModule(() => import("./engine/engine.js"));
 const PARTS: {
   readonly [Name in Part]: Lazy<{ readonly [Each in NamesOfPart<Name>]: OperationBody<Each> }>;
 } = {
+  counting: lazyModule(() => import("./engine/counting.js")),
   reading: lazyModule(() => import("./engine/reading.js")),
   taking: lazyModule(() => import("./engine/taking.js")),
   aggregating: lazyModule(() => import("./engine/aggregating.js")),
   describing: lazyModule(() => import("./engine/describing.js")),
+  examining: lazyModule(() => import("./engine/examining.js")),
+  inserting: lazyModule(() => import("./engine/inserting.js")),
+  creating: lazyModule(() => import("./engine/creating.js")),
+  updating: lazyModule(() => import("./engine/updating.js")),
+  merging: lazyModule(() => import("./engine/merging.js")),
+  altering: lazyModule(() => import("./engine/altering.js")),
   changing: lazyModule(() => import("./engine/changing.js")),
+  indexing: lazyModule(() => import("./engine/indexing.js")),
   upkeep: lazyModule(() => import("./engine/upkeep.js")),
 };
 

@@ -23,7 +23,21 @@ import type * as upkeep from "./namespace/upkeep.js";
 import type * as versions from "./namespace/versions.js";
 
 /** Modules of `engine/`, each loaded with the first call of one of its operations. */
-export type Part = "reading" | "taking" | "aggregating" | "describing" | "changing" | "upkeep";
+export type Part =
+  | "counting"
+  | "reading"
+  | "taking"
+  | "aggregating"
+  | "describing"
+  | "examining"
+  | "inserting"
+  | "creating"
+  | "updating"
+  | "merging"
+  | "altering"
+  | "changing"
+  | "indexing"
+  | "upkeep";
 
 /** Traits that most operations do not have. */
 interface Traits {
@@ -59,11 +73,19 @@ const operationOf =
     traits: Traits = {},
   ): Operation<PartName, Request, Answer> => ({ part, members, ...traits });
 
+const counting = operationOf("counting");
 const reading = operationOf("reading");
 const taking = operationOf("taking");
 const aggregating = operationOf("aggregating");
 const describing = operationOf("describing");
+const examining = operationOf("examining");
+const inserting = operationOf("inserting");
+const creating = operationOf("creating");
+const updating = operationOf("updating");
+const merging = operationOf("merging");
+const altering = operationOf("altering");
 const changing = operationOf("changing");
+const indexing = operationOf("indexing");
 const upkeepOf = operationOf("upkeep");
 
 /** Content of a member: a value that the operation checks, an object, or a list of objects. */
@@ -157,7 +179,7 @@ export const OPERATIONS = {
   ),
   // ----------------------------------------------------------------------------------------- tables
   declareTable: changing<tables.DeclareTableRequest, tables.DeclareTableResponse>()(DECLARED),
-  createTable: changing<tables.CreateTableRequest, tables.CreateTableResponse>()(
+  createTable: creating<tables.CreateTableRequest, tables.CreateTableResponse>()(
     values(
       "maxBatchBytes maxRows memory onProgress mode properties stableRowIds schema message",
       "storageOptions vendCredentials",
@@ -167,7 +189,7 @@ export const OPERATIONS = {
   cloneTable: changing<tables.CloneTableRequest, tables.CloneTableResponse>()(
     values("from version tag properties message"),
   ),
-  tableExists: reading<tables.TableExistsRequest, void>()(values("branch version asOf tag")),
+  tableExists: counting<tables.TableExistsRequest, void>()(values("branch version asOf tag")),
   describeTable: describing<tables.DescribeTableRequest, tables.DescribeTableResponse>()(
     values("branch version asOf tag withTableUri loadDetailedMetadata checkDeclared vendCredentials"),
   ),
@@ -185,18 +207,18 @@ export const OPERATIONS = {
   renameTable: changing<tables.RenameTableRequest, tables.RenameTableResponse>()(
     values("newTableName newNamespaceId"),
   ),
-  getTableStats: describing<tables.GetTableStatsRequest, tables.GetTableStatsResponse>()(
+  getTableStats: examining<tables.GetTableStatsRequest, tables.GetTableStatsResponse>()(
     values("branch version asOf tag onProgress"),
   ),
-  verifyTable: describing<storage.VerifyTableRequest, storage.VerifyTableResponse>()(
+  verifyTable: examining<storage.VerifyTableRequest, storage.VerifyTableResponse>()(
     values("branch version asOf tag onProgress"),
     { authorizedAs: "queryTable" },
   ),
-  describeTableFile: describing<storage.DescribeTableFileRequest, storage.DescribeTableFileResponse>()(
+  describeTableFile: examining<storage.DescribeTableFileRequest, storage.DescribeTableFileResponse>()(
     values("branch version asOf tag path"),
     { authorizedAs: "describeTable" },
   ),
-  describeTableStorage: describing<
+  describeTableStorage: examining<
     storage.DescribeTableStorageRequest,
     storage.DescribeTableStorageResponse
   >()(values("branch version asOf tag onProgress"), { authorizedAs: "describeTable" }),
@@ -204,17 +226,17 @@ export const OPERATIONS = {
     values("version tag asOf branch message"),
   ),
   // ------------------------------------------------------------------------------------------- rows
-  insertIntoTable: changing<rows.InsertIntoTableRequest, rows.InsertIntoTableResponse>()(
+  insertIntoTable: inserting<rows.InsertIntoTableRequest, rows.InsertIntoTableResponse>()(
     values("branch maxBatchBytes maxRows memory onProgress mode schema message"),
     { takesRows: true },
   ),
-  deleteFromTable: changing<rows.DeleteFromTableRequest, rows.DeleteFromTableResponse>()(
+  deleteFromTable: updating<rows.DeleteFromTableRequest, rows.DeleteFromTableResponse>()(
     values("branch onProgress predicate filter where params message"),
   ),
-  updateTable: changing<rows.UpdateTableRequest, rows.UpdateTableResponse>()(
+  updateTable: updating<rows.UpdateTableRequest, rows.UpdateTableResponse>()(
     values("branch updates values valuesSql predicate filter where params properties onProgress message"),
   ),
-  mergeInsertIntoTable: changing<rows.MergeInsertIntoTableRequest, rows.MergeInsertIntoTableResponse>()(
+  mergeInsertIntoTable: merging<rows.MergeInsertIntoTableRequest, rows.MergeInsertIntoTableResponse>()(
     values(
       "branch maxBatchBytes maxRows memory onProgress on whenMatchedUpdateAll",
       "whenMatchedUpdateAllFilt whenNotMatchedInsertAll whenNotMatchedBySourceDelete",
@@ -247,14 +269,14 @@ export const OPERATIONS = {
     ),
     { authorizedAs: "queryTable" },
   ),
-  countTableRows: reading<queries.CountTableRowsRequest, number>()(
+  countTableRows: counting<queries.CountTableRowsRequest, number>()(
     values("branch version asOf tag onProgress predicate filter where params useScalarIndex"),
   ),
-  explainTableQueryPlan: describing<queries.ExplainTableQueryPlanRequest, string>()({
+  explainTableQueryPlan: examining<queries.ExplainTableQueryPlanRequest, string>()({
     ...values("branch verbose format"),
     query: one<Omit<queries.QueryTableRequest, keyof TableRequest>>(QUERY),
   }),
-  analyzeTableQueryPlan: describing<queries.AnalyzeTableQueryPlanRequest, string>()({
+  analyzeTableQueryPlan: examining<queries.AnalyzeTableQueryPlanRequest, string>()({
     ...values("format"),
     ...QUERY,
   }),
@@ -319,7 +341,7 @@ export const OPERATIONS = {
   listTableVersions: describing<versions.ListTableVersionsRequest, versions.ListTableVersionsResponse>()(
     values("branch pageToken limit unregisteredBranch descending"),
   ),
-  diffTableVersions: describing<
+  diffTableVersions: examining<
     versions.DiffTableVersionsRequest,
     queries.QueryResult<versions.RowDifference>
   >()(values("branch from to on memory"), { authorizedAs: "queryTable" }),
@@ -355,15 +377,15 @@ export const OPERATIONS = {
   ),
   deleteTableTag: changing<tags.DeleteTableTagRequest, tags.DeleteTableTagResponse>()(values("tag")),
   // ----------------------------------------------------------------------------------------- schema
-  updateFieldMetadata: changing<schemas.UpdateFieldMetadataRequest, schemas.UpdateFieldMetadataResponse>()({
+  updateFieldMetadata: altering<schemas.UpdateFieldMetadataRequest, schemas.UpdateFieldMetadataResponse>()({
     ...values("branch message"),
     updates: each<schemas.FieldMetadataUpdate>(values("path metadata replace")),
   }),
-  updateTableSchemaMetadata: changing<
+  updateTableSchemaMetadata: altering<
     schemas.UpdateTableSchemaMetadataRequest,
     schemas.UpdateTableSchemaMetadataResponse
   >()(values("branch metadata message")),
-  alterTableAddColumns: changing<schemas.AlterTableAddColumnsRequest, schemas.AlterTableAddColumnsResponse>()(
+  alterTableAddColumns: altering<schemas.AlterTableAddColumnsRequest, schemas.AlterTableAddColumnsResponse>()(
     {
       ...values("branch onProgress message"),
       newColumns: each<schemas.NewColumn>({
@@ -372,14 +394,14 @@ export const OPERATIONS = {
       }),
     },
   ),
-  alterTableAlterColumns: changing<
+  alterTableAlterColumns: altering<
     schemas.AlterTableAlterColumnsRequest,
     schemas.AlterTableAlterColumnsResponse
   >()({
     ...values("branch onProgress message"),
     alterations: each<schemas.ColumnAlteration>(values("path rename nullable dataType virtualColumn")),
   }),
-  alterTableDropColumns: changing<
+  alterTableDropColumns: altering<
     schemas.AlterTableDropColumnsRequest,
     schemas.AlterTableDropColumnsResponse
   >()(values("branch columns message")),
@@ -401,7 +423,7 @@ export const OPERATIONS = {
     ),
     { authorizedAs: "alterTableBackfillColumns" },
   ),
-  describeComputedColumns: describing<
+  describeComputedColumns: examining<
     schemas.DescribeComputedColumnsRequest,
     schemas.DescribeComputedColumnsResponse
   >()(values("branch version asOf tag onProgress"), { authorizedAs: "describeTable" }),
@@ -417,27 +439,27 @@ export const OPERATIONS = {
   // ------------------------------------------------------------------------------------------- jobs
   describeJob: describing<jobs.JobRequest, jobs.Job>()(values("jobId"), { namesJob: true, ignored: STARTED }),
   listJobs: describing<jobs.ListJobsRequest, jobs.ListJobsResponse>()(values("state"), { namesJob: true }),
-  cancelJob: upkeepOf<jobs.JobRequest, jobs.Job>()(values("jobId"), { namesJob: true, ignored: STARTED }),
-  waitForJob: upkeepOf<jobs.WaitForJobRequest, jobs.Job>()(values("jobId timeoutMs onProgress progress"), {
+  cancelJob: indexing<jobs.JobRequest, jobs.Job>()(values("jobId"), { namesJob: true, ignored: STARTED }),
+  waitForJob: indexing<jobs.WaitForJobRequest, jobs.Job>()(values("jobId timeoutMs onProgress progress"), {
     namesJob: true,
     ignored: STARTED,
   }),
   // ---------------------------------------------------------------------------------------- indexes
-  createTableIndex: upkeepOf<indexes.CreateTableIndexRequest, indexes.CreateTableIndexResponse>()(INDEX),
-  createTableScalarIndex: upkeepOf<indexes.CreateTableIndexRequest, indexes.CreateTableIndexResponse>()(
+  createTableIndex: indexing<indexes.CreateTableIndexRequest, indexes.CreateTableIndexResponse>()(INDEX),
+  createTableScalarIndex: indexing<indexes.CreateTableIndexRequest, indexes.CreateTableIndexResponse>()(
     INDEX,
   ),
   listTableIndices: describing<indexes.ListTableIndicesRequest, indexes.ListTableIndicesResponse>()(
     values("branch version asOf pageToken limit"),
   ),
-  describeTableIndexStats: describing<
+  describeTableIndexStats: examining<
     indexes.DescribeTableIndexStatsRequest,
     indexes.DescribeTableIndexStatsResponse
   >()(values("branch version asOf indexName")),
-  tokenize: describing<indexes.TokenizeRequest, readonly indexes.Token[]>()(
+  tokenize: examining<indexes.TokenizeRequest, readonly indexes.Token[]>()(
     values("branch version asOf tag text column indexName", TOKENIZER),
   ),
-  dropTableIndex: upkeepOf<indexes.DropTableIndexRequest, indexes.DropTableIndexResponse>()(
+  dropTableIndex: indexing<indexes.DropTableIndexRequest, indexes.DropTableIndexResponse>()(
     values("branch indexName message"),
   ),
 };
@@ -465,4 +487,4 @@ export const operationRow = (name: OperationName): Declaration => OPERATIONS[nam
 
 /** True if an operation changes nothing. */
 export const isReadOnly = (name: OperationName): boolean =>
-  ["reading", "aggregating", "describing"].includes(OPERATIONS[name].part);
+  ["counting", "reading", "aggregating", "describing", "examining"].includes(OPERATIONS[name].part);

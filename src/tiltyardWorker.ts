@@ -3,6 +3,7 @@
 import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
 import { loadAllDecoders } from "./file/pages/decoders.js";
+import { loadAllEncoders } from "./file/pages/encoders.js";
 import { DECODE_PAGE } from "./file/pages/pageDecoding.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
 import { ENCODE_POSTINGS } from "./indexes/text/postingEncoder.js";
@@ -21,7 +22,7 @@ const TASKS: ReadonlyMap<string, AnyTask> = new Map(
   ),
 );
 
-await loadAllDecoders();
+await Promise.all([loadAllDecoders(), loadAllEncoders()]);
 
 answerMessages(GREETING, (message) => {
   const { name, input } = message as TaskOrder;

@@ -95,7 +95,7 @@ describe("the package", () => {
   it("depends on one exact release of apache-arrow, as its bundles import that release's modules by path", async () => {
     const { dependencies } = JSON.parse(await readFile(join(CHECKOUT, "package.json"), "utf8"));
     expect(dependencies["apache-arrow"]).toMatch(/^\d+\.\d+\.\d+$/);
-    const bundle = await readFile(join(CHECKOUT, "dist", "esm", "engine.js"), "utf8");
+    const bundle = await readFile(join(CHECKOUT, "dist", "esm", "shared.js"), "utf8");
     expect(bundle).toMatch(/ from\s*"apache-arrow\/schema"/);
   });
 
@@ -173,18 +173,20 @@ describe("the package", () => {
 
   it("has maps that lead to the lines of the sources", async () => {
     const directory = join(CHECKOUT, "dist", "esm");
-    const map = new SourceMap(JSON.parse(await readFile(join(directory, "engine.js.map"), "utf8")));
-    const lines = (await readFile(join(directory, "engine.js"), "utf8")).split("\n");
     let count = 0;
-    for (const [line, text] of lines.entries()) {
-      const [declared] = /(?<=\bfunction )[a-z]\w*(?=\(.*\{$)/i.exec(text) ?? [];
-      if (declared === undefined) continue;
-      const entry = map.findEntry(line, text.indexOf(declared));
-      if (!("originalSource" in entry) || !entry.originalSource.endsWith(".ts")) continue;
-      const source = await readFile(resolve(directory, entry.originalSource), "utf8");
-      // The bundler renames what has a name twice.
-      expect(source.split("\n")[entry.originalLine]).toContain(declared.replace(/\$\d+$/, ""));
-      count++;
+    for (const name of ["shared", "engine", "values", "rest", "files"]) {
+      const map = new SourceMap(JSON.parse(await readFile(join(directory, `${name}.js.map`), "utf8")));
+      const lines = (await readFile(join(directory, `${name}.js`), "utf8")).split("\n");
+      for (const [line, text] of lines.entries()) {
+        const [declared] = /(?<=\bfunction )[a-z]\w*(?=\(.*\{$)/i.exec(text) ?? [];
+        if (declared === undefined) continue;
+        const entry = map.findEntry(line, text.indexOf(declared));
+        if (!("originalSource" in entry) || !entry.originalSource.endsWith(".ts")) continue;
+        const source = await readFile(resolve(directory, entry.originalSource), "utf8");
+        // The bundler renames what has a name twice.
+        expect(source.split("\n")[entry.originalLine]).toContain(declared.replace(/\$\d+$/, ""));
+        count++;
+      }
     }
     expect(count).toBeGreaterThan(500);
   });

@@ -1,22 +1,15 @@
-/** Operations that create, change and remove. The first call of one of them loads this module. */
+/**
+ * Operations on namespaces, tables, branches, tags and versions as a whole. The first call of one of them
+ * loads this module.
+ */
 
 export { createTableBranch } from "../operations/branch/createTableBranch.js";
 export { deleteTableBranch } from "../operations/branch/deleteTableBranch.js";
 export { mergeTableBranch } from "../operations/branch/mergeTableBranch.js";
 export { createNamespace } from "../operations/namespace/createNamespace.js";
 export { dropNamespace } from "../operations/namespace/dropNamespace.js";
-export { deleteFromTable } from "../operations/rows/deleteFromTable.js";
-export { insertIntoTable } from "../operations/rows/insertIntoTable.js";
-export { mergeInsertIntoTable } from "../operations/rows/mergeInsertIntoTable.js";
-export { updateTable } from "../operations/rows/updateTable.js";
-export { alterTableAddColumns } from "../operations/schema/alterTableAddColumns.js";
-export { alterTableAlterColumns } from "../operations/schema/alterTableAlterColumns.js";
-export { alterTableDropColumns } from "../operations/schema/alterTableDropColumns.js";
-export { updateFieldMetadata } from "../operations/schema/updateFieldMetadata.js";
-export { updateTableSchemaMetadata } from "../operations/schema/updateTableSchemaMetadata.js";
 export { batchCommitTables } from "../operations/table/batchCommitTables.js";
 export { cloneTable } from "../operations/table/cloneTable.js";
-export { createTable } from "../operations/table/createTable.js";
 export { declareTable } from "../operations/table/declareTable.js";
 export { deregisterTable } from "../operations/table/deregisterTable.js";
 export { dropTable } from "../operations/table/dropTable.js";

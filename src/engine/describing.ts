@@ -4,25 +4,15 @@
  */
 
 export { listTableBranches } from "../operations/branch/listTableBranches.js";
-export { describeTableIndexStats } from "../operations/index/describeTableIndexStats.js";
 export { listTableIndices } from "../operations/index/listTableIndices.js";
-export { tokenize } from "../operations/index/tokenize.js";
 export { describeJob } from "../operations/job/describeJob.js";
 export { listJobs } from "../operations/job/listJobs.js";
 export { describeNamespace } from "../operations/namespace/describeNamespace.js";
 export { listNamespaces } from "../operations/namespace/listNamespaces.js";
 export { namespaceExists } from "../operations/namespace/namespaceExists.js";
-export { analyzeTableQueryPlan } from "../operations/rows/analyzeTableQueryPlan.js";
-export { diffTableVersions } from "../operations/rows/diffTableVersions.js";
-export { explainTableQueryPlan } from "../operations/rows/explainTableQueryPlan.js";
-export { describeComputedColumns } from "../operations/schema/describeComputedColumns.js";
 export { describeTable } from "../operations/table/describeTable.js";
-export { describeTableFile } from "../operations/table/describeTableFile.js";
-export { describeTableStorage } from "../operations/table/describeTableStorage.js";
-export { getTableStats } from "../operations/table/getTableStats.js";
 export { listAllTables } from "../operations/table/listAllTables.js";
 export { listTables } from "../operations/table/listTables.js";
-export { verifyTable } from "../operations/table/verifyTable.js";
 export { getTableTagVersion } from "../operations/tag/getTableTagVersion.js";
 export { listTableTags } from "../operations/tag/listTableTags.js";
 export { describeTransaction } from "../operations/transaction/describeTransaction.js";

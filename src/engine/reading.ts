@@ -1,5 +1,3 @@
-/** Operations that query and count rows. The first call of one of them loads this module. */
+/** Queries of rows. Their first call loads this module. */
 
-export { countTableRows } from "../operations/rows/countTableRows.js";
 export { queryTable } from "../operations/rows/queryTable.js";
-export { tableExists } from "../operations/table/tableExists.js";

@@ -1,9 +1,5 @@
 /** Operations that start or control long work. The first call of one of them loads this module. */
 
-export { createTableIndex, createTableScalarIndex } from "../operations/index/createTableIndex.js";
-export { dropTableIndex } from "../operations/index/dropTableIndex.js";
-export { cancelJob } from "../operations/job/cancelJob.js";
-export { waitForJob } from "../operations/job/waitForJob.js";
 export { alterTableBackfillColumns } from "../operations/schema/alterTableBackfillColumns.js";
 export { runBackfillTask } from "../operations/schema/runBackfillTask.js";
 export { cleanupTable } from "../operations/table/cleanupTable.js";

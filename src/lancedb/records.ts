@@ -11,7 +11,7 @@ import {
   Vector,
   vectorFromArray,
 } from "apache-arrow";
-import { dataFromColumn } from "../arrow/exchange/data.js";
+import { dataFromColumn } from "../arrow/exchange/dataFromColumn.js";
 import { encodeValues } from "../arrow/objects/encodeValues.js";
 import type { ValuePlace } from "../arrow/objects/faults.js";
 import { isRecord, memberOf } from "../arrow/objects/valueKinds.js";

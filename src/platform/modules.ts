@@ -33,8 +33,8 @@ const importsOf: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 );
 
-/** Paths of the chunks of this build; empty if this module is not part of a build of the package. */
-let chunks: readonly string[] | null = null;
+/** Makes paths of chunks of this build; null if this module is not part of a build of the package. */
+let chunkPath: ((name: string) => string) | null | undefined;
 
 /** Path of this module; null in another bundler's output that has no URL. */
 function ownFile(): string | null {
@@ -42,11 +42,15 @@ function ownFile(): string | null {
   return url?.startsWith("file:") === true ? fileURLToPath(url) : null;
 }
 
-/** Lists the chunks of the package. A host's bundler may have put this module among files of other names. */
-function chunkFiles(): readonly string[] {
-  const [, directory, name, extension] = /^(.*[\\/])([^\\/]+)(\.c?js)$/.exec(ownFile() ?? "") ?? [];
-  if (directory === undefined || name === undefined || !importsOf.has(name)) return [];
-  return [...importsOf.keys()].map((each) => `${directory}${each}${extension}`);
+/**
+ * Returns a function that makes paths of chunks, and notes what was loaded with this module. A host's bundler
+ * may have put this module among files of other names: null then.
+ */
+function locateChunks(): ((name: string) => string) | null {
+  const [, directory, chunk, extension] = /^(.*[\\/])([^\\/]+)(\.c?js)$/.exec(ownFile() ?? "") ?? [];
+  if (directory === undefined || chunk === undefined || !importsOf.has(chunk)) return null;
+  for (const name of missingNames(chunk)) loadedNames.add(name);
+  return (name) => `${directory}${name}${extension}`;
 }
 
 /** True if the files beside this module are the package's, not a bundler's output with some equal names. */
@@ -70,9 +74,9 @@ const isShortage = (error: unknown): boolean =>
 /** Names of loaded chunks and of modules of other packages that they import. */
 const loadedNames = new Set<string>();
 
-/** Returns the chunk that a function imports as an ES module; undefined if it is none of the build's. */
+/** Returns the chunk that a function loads; undefined if it is none of the build's. */
 function chunkOf(load: string): string | undefined {
-  const name = /\bimport\(["'`]\.\/([^"'`]+)\.js["'`]\)/.exec(load)?.[1];
+  const name = /\b(?:import|require)\(["'`]\.\/([^"'`]+)\.c?js["'`]\)/.exec(load)?.[1];
   return name !== undefined && importsOf.has(name) ? name : undefined;
 }
 
@@ -84,36 +88,40 @@ function missingNames(chunk: string, missing = new Set<string>()): ReadonlySet<s
   return missing;
 }
 
-/**
- * Returns the maximum number of files that an import opens at a time. An ES module's imports are opened
- * together, and one that can't be opened is never tried again.
- */
-function filesOpened(load: string): number {
+/** Files that an import opens. */
+interface OpenedFiles {
+  /** Chunks, each of which must be readable. */
+  readonly paths: readonly string[];
+  /** Descriptors to have free: an ES module's imports are opened together, and none is tried again. */
+  readonly descriptors: number;
+}
+
+function filesOpened(load: string): OpenedFiles {
+  if (chunkPath === undefined) chunkPath = locateChunks();
   const chunk = chunkOf(load);
-  if (chunk === undefined) return loadedBy.size === 0 ? FREE_DESCRIPTORS.first : FREE_DESCRIPTORS.later;
+  if (chunkPath === null || chunk === undefined) {
+    return { paths: [], descriptors: loadedBy.size === 0 ? FREE_DESCRIPTORS.first : FREE_DESCRIPTORS.later };
+  }
   const missing = [...missingNames(chunk)];
-  const chunkCount = missing.filter((name) => importsOf.has(name)).length;
-  return chunkCount + (chunkCount < missing.length ? FILES_OF_PACKAGES : 0);
+  const chunks = missing.filter((name) => importsOf.has(name));
+  const ofPackages = chunks.length < missing.length ? FILES_OF_PACKAGES : 0;
+  return { paths: chunks.map(chunkPath), descriptors: chunks.length + ofPackages };
 }
 
 /** @throws the system's error if a file of the package can't be read, or if too few descriptors are free */
-function proveLoadable(wanted: number): void {
-  chunks ??= chunkFiles();
+function proveLoadable({ paths, descriptors }: OpenedFiles): void {
   const first = new Uint8Array(1);
   const opened: number[] = [];
   try {
-    for (const file of chunks) {
-      const descriptor = fs.openSync(file, "r");
+    for (const path of paths) {
+      const descriptor = fs.openSync(path, "r");
       opened.push(descriptor);
       fs.readSync(descriptor, first, 0, 1, 0);
-      fs.closeSync(descriptor);
-      opened.pop();
     }
-    const any = chunks[0] ?? os.devNull;
-    while (opened.length < wanted) opened.push(fs.openSync(any, "r"));
+    while (opened.length < descriptors) opened.push(fs.openSync(paths[0] ?? os.devNull, "r"));
   } catch (error) {
     // The host may load modules in another way if the layout is not the package's.
-    if (isShortage(error) || (chunks.length > 0 && isPackaged())) throw error;
+    if (isShortage(error) || (paths.length > 0 && isPackaged())) throw error;
   } finally {
     for (const descriptor of opened) fs.closeSync(descriptor);
   }
@@ -135,7 +143,7 @@ const relievers = new Set<() => void>();
 /** Registers a function that closes idle files when an import finds too few descriptors. */
 export const onShortageOfDescriptors = (relieve: () => void): void => void relievers.add(relieve);
 
-async function waitUntilLoadable(wanted: number): Promise<void> {
+async function waitUntilLoadable(wanted: OpenedFiles): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     try {
       return proveLoadable(wanted);

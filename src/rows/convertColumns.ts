@@ -2,14 +2,16 @@
 
 import type { Column, LeafColumn, LeafLayout, PackedMemberColumn } from "../arrow/columns/column.js";
 import { decodeDictionary, decodedBytes, hasNulls } from "../arrow/columns/dictionaries.js";
-import { checkedJsonbColumn, jsonbColumn } from "../arrow/columns/json.js";
 import { nullColumn } from "../arrow/columns/nullColumn.js";
 import { leafOf, mapLeaf, pruneColumn } from "../arrow/columns/spine.js";
+import { lazyModule } from "../async/lazy.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import type { FileColumn } from "../file/container/page.js";
 import type { MemoryShare } from "../memory.js";
 import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";
 import { headerColumn } from "./headerColumns.js";
+
+const json = lazyModule(() => import("../arrow/columns/json.js"));
 
 /** Number of bytes that 32-bit offsets can address. */
 const MAX_DECODED_BYTES = 2 ** 31 - 1;
@@ -34,6 +36,9 @@ export async function convertColumns(
   bounds: ConversionBounds,
 ): Promise<Column[]> {
   await holdDecoded(plan, incoming, bounds);
+  if (plan.columns.some(({ conversion }) => conversion === "encodeJson" || conversion === "checkJson")) {
+    await json.get();
+  }
   return plan.columns.map((column) => convertColumn(column, incoming[column.sourceIndex]));
 }
 
@@ -83,9 +88,9 @@ function convert(
     case "decodeDictionary":
       return leaf.kind === "dictionary" ? decodeDictionary(leaf) : leaf;
     case "encodeJson":
-      return jsonbColumn(leaf, path);
+      return json.made.jsonbColumn(leaf, path);
     case "checkJson":
-      return checkedJsonbColumn(leaf, path);
+      return json.made.checkedJsonbColumn(leaf, path);
     case "wrapBlob":
       return wrapped(leaf, leafOf(layout));
   }

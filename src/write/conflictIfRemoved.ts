@@ -1,7 +1,7 @@
 /** Tells damaged files from a version that was removed while it was read. */
 
 import { CorruptFileError } from "../errors.js";
-import { TransactionConflictError } from "../table/commit/conflict.js";
+import { TransactionConflictError } from "../table/commit/conflictError.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /**

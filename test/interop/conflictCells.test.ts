@@ -21,7 +21,7 @@ import {
   UpdateConfig,
   UpdateMap,
 } from "../../src/format/table.js";
-import { type ConflictVerdict, TransactionConflictError } from "../../src/table/commit/conflict.js";
+import { type ConflictVerdict, TransactionConflictError } from "../../src/table/commit/conflictError.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
 import { hasStableRowIds } from "../../src/table/versions/flags.js";
 import type { ManifestFile } from "../../src/table/versions/manifest.js";

@@ -132,7 +132,7 @@ it("every import() runs after the proof that it can succeed", () => {
 
 describe("a file of the package", () => {
   it.each(["esm", "cjs"] as const)("may be missing for a while, and is loaded later: %s", async (form) => {
-    const part = join(copy, "dist", form, form === "esm" ? "changing.js" : "changing.cjs");
+    const part = join(copy, "dist", form, form === "esm" ? "writer.js" : "writer.cjs");
     const text = `${IMPORTS[form]} ${CALLS}
       const ns = new DirectoryNamespace({ root: process.argv[2], workers: 0, durability: "none" });
       const calls = callsOf(ns, ns.table("t"));

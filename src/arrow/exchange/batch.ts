@@ -11,7 +11,7 @@ import {
   Vector,
 } from "apache-arrow";
 import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
-import { dataFromColumn } from "./data.js";
+import { dataFromColumn } from "./dataFromColumn.js";
 
 /** Vectors of dictionaries: batches whose columns share a dictionary share its vector too. */
 const dictionaryVectors = new WeakMap<VariableColumn | FixedColumn, Vector>();

@@ -1,5 +1,5 @@
 /**
- * Converts apache-arrow `Data` to columns and back, without a copy if the memory is aligned.
+ * Makes columns of apache-arrow's `Data`, without a copy if the memory is aligned.
  *
  * The first row of a slice is not in the same place in all members of apache-arrow's `Data`. In `values`,
  * `valueOffsets` and children of fixed-size lists it comes first; in bitmaps it is at bit `offset`. A buffer
@@ -7,15 +7,6 @@
  * buffers and children, or none.
  */
 
-import {
-  type Data,
-  type DataType,
-  type Dictionary,
-  type FixedSizeList,
-  makeData,
-  Type,
-  Vector,
-} from "apache-arrow";
 import { runSync, type Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
@@ -35,7 +26,7 @@ import type {
 import { concatColumns } from "../columns/concatColumns.js";
 import { nullColumn } from "../columns/nullColumn.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
-import { shiftBits, validityFrom } from "../columns/validity.js";
+import { validityFrom } from "../columns/validity.js";
 import { type ForeignType, LARGE_LIST_VIEW_TYPE, LIST_VIEW_TYPE } from "../types/typeParameters.js";
 import { LIST_VIEW_BYTES, listsOfViews } from "./listViews.js";
 import { ViewBounds } from "./viewBounds.js";
@@ -320,109 +311,4 @@ function allocate(byteLength: number, take = true): Uint8Array {
   if (byteLength > MAX_PADDED_BYTES)
     throw new InvalidInputError(`a column of nulls would take ${byteLength} bytes`);
   return take ? new Uint8Array(byteLength) : NO_BYTES;
-}
-
-/** Arguments of `makeData` for any type. Its own signature needs the type at compile time. */
-interface DataProps {
-  readonly type: DataType;
-  readonly length: number;
-  readonly offset?: number;
-  readonly nullCount?: number;
-  readonly nullBitmap?: Uint8Array;
-  readonly data?: Uint8Array;
-  readonly valueOffsets?: Int32Array | BigInt64Array;
-  readonly child?: Data;
-  readonly children?: readonly Data[];
-  readonly dictionary?: Vector;
-}
-
-/** Members of a copy of apache-arrow that make `Data`. */
-export interface ArrowCopy {
-  readonly makeData: typeof makeData;
-  readonly Vector: typeof Vector;
-}
-
-/**
- * Makes the `Data` over a column's memory.
- * @param type a type of the copy
- * @param dictionaries caches the vectors of shared dictionaries
- * @param copy the copy of apache-arrow whose `Data` is made. Default: that of the engine
- */
-export function dataFromColumn(
-  type: DataType,
-  column: Column,
-  dictionaries?: WeakMap<VariableColumn | FixedColumn, Vector>,
-  copy: ArrowCopy = { makeData, Vector },
-): Data {
-  const { length } = column;
-  const make = copy.makeData as unknown as (props: DataProps) => Data;
-  switch (column.kind) {
-    case "null":
-      return make({ type, length, nullCount: length });
-    case "fixed": {
-      const values = alignedBytes(column.values, elementBytes(type, column.byteWidth));
-      return make({ type, length, ...validityProps(column), data: values });
-    }
-    case "bits": {
-      const bits = column.bits.subarray(column.bitOffset >>> 3);
-      const offset = column.bitOffset & 7;
-      return make({ type, length, offset, ...shiftedValidity(column, offset), data: bits });
-    }
-    case "variable": {
-      const { offsets, bytes } = column;
-      return make({ type, length, ...validityProps(column), valueOffsets: offsets, data: bytes });
-    }
-    case "fixedSizeList":
-    case "sizedList": {
-      const child = dataFromColumn((type as FixedSizeList).valueType, column.items, dictionaries, copy);
-      return make({ type, length, ...validityProps(column), child });
-    }
-    case "dictionary": {
-      let dictionary = dictionaries?.get(column.dictionary);
-      if (dictionary === undefined) {
-        const values = dataFromColumn((type as Dictionary).dictionary, column.dictionary, undefined, copy);
-        dictionary = new copy.Vector([values]).memoize();
-        dictionaries?.set(column.dictionary, dictionary);
-      }
-      const values = alignedBytes(column.indices.values, column.indices.byteWidth);
-      return make({ type, length, ...validityProps(column), data: values, dictionary });
-    }
-    case "list": {
-      const child = dataFromColumn(type.children[0].type, column.items, dictionaries, copy);
-      return make({ type, length, ...validityProps(column), valueOffsets: column.offsets, child });
-    }
-    case "struct":
-    case "packedStruct": {
-      const children = column.children.map((child: Column, index: number) =>
-        dataFromColumn(type.children[index].type, child, dictionaries, copy),
-      );
-      // An offset would also shift the children, so the bitmap starts at bit 0.
-      return make({ type, length, ...shiftedValidity(column, 0), children });
-    }
-  }
-}
-
-/** `offset` only shifts bitmaps, so a validity that starts inside a byte needs no copy. */
-function validityProps({ validity }: Column) {
-  if (validity === null) return { offset: 0, nullCount: 0 };
-  const nullBitmap = validity.bytes.subarray(validity.bitOffset >>> 3);
-  return { offset: validity.bitOffset & 7, nullCount: validity.nullCount, nullBitmap };
-}
-
-function shiftedValidity({ validity, length }: Column, offset: number) {
-  if (validity === null) return { nullCount: 0 };
-  const nullBitmap = shiftBits(validity.bytes, validity.bitOffset, offset, length);
-  return { nullCount: validity.nullCount, nullBitmap };
-}
-
-/** Alignment of the typed array that apache-arrow makes over the values. */
-function elementBytes(type: DataType, byteWidth: number): number {
-  switch (type.typeId as Type) {
-    case Type.FixedSizeBinary:
-      return 1;
-    case Type.Decimal:
-      return 4;
-    default:
-      return byteWidth;
-  }
 }

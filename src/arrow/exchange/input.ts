@@ -11,17 +11,12 @@
 import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../../async/abort.js";
 import { runAsync, type Steps } from "../../async/eventLoop.js";
+import { lazyModule } from "../../async/lazy.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { Column, Layout } from "../columns/column.js";
 import { nullColumn } from "../columns/nullColumn.js";
-import {
-  noObjects,
-  type ObjectBatches,
-  type ObjectTypes,
-  openObjects,
-  requireSchema,
-} from "../objects/objectBatches.js";
+import type { ObjectBatches, ObjectTypes } from "../objects/objectBatches.js";
 import { binaryOf, isRecord } from "../objects/valueKinds.js";
 import { adoptSchema, type ForeignSchema } from "../types/foreignTypes.js";
 import { layoutOf } from "../types/layouts.js";
@@ -29,11 +24,13 @@ import { type LogicalField, logicalFieldOf } from "../types/logicalTypes.js";
 import { formatType } from "../types/type.js";
 import { columnFromDataInSteps, type DictionaryCache, type ForeignData } from "./data.js";
 import { FIT_ROWS, isFittable } from "./fittableRows.js";
-import { openIpcBytes, openIpcStream } from "./ipc.js";
 import { isFromJson } from "./jsonGroups.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
 import { ViewBounds } from "./viewBounds.js";
 import { type PlainDictionaries, withoutViews } from "./views.js";
+
+const ipc = lazyModule(() => import("./ipc.js"));
+const objects = lazyModule(() => import("../objects/objectBatches.js"));
 
 export interface InputBatch {
   /** Columns in the order of the schema's fields, with `rowCount` values each. */
@@ -139,7 +136,7 @@ async function openRows(
   if (isTable(data)) return data;
   if (isBatch(data)) return { schema: data.schema, batches: [data] };
   const bytes = binaryOf(data);
-  if (bytes !== null) return openIpcBytes(bytes, maxBatchBytes);
+  if (bytes !== null) return (await ipc.get()).openIpcBytes(bytes, maxBatchBytes);
   const iterator = openIterator(data);
   if (iterator === null) {
     throw new InvalidInputError(
@@ -151,10 +148,11 @@ async function openRows(
   if (first.done === true) {
     // Anything except an array may be an empty stream of bytes.
     const ofTable = Array.isArray(data) ? await types.tableSchema?.() : null;
+    const { noObjects, requireSchema } = await objects.get();
     return { isObjects: true, ...noObjects(requireSchema(types.schema ?? ofTable ?? null)) };
   }
   if (binaryOf(first.value) !== null) {
-    return openIpcStream(byteIterator(first.value, source), maxBatchBytes, memory);
+    return (await ipc.get()).openIpcStream(byteIterator(first.value, source), maxBatchBytes, memory);
   }
   if (isBatch(first.value) || isTable(first.value)) {
     return { schema: first.value.schema, batches: batchIterator(first.value, source) };
@@ -169,7 +167,7 @@ async function openRows(
       isGroups,
       isFromJson: isFromJson(data),
     };
-    return { isObjects: true, ...(await openObjects(rows, types)) };
+    return { isObjects: true, ...(await (await objects.get()).openObjects(rows, types)) };
   }
   throw new InvalidInputError(
     `rows must come as objects, as record batches or as bytes of an Arrow IPC stream, not as ${describe(first.value)}`,

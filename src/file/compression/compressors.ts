@@ -1,7 +1,7 @@
 /** Compressors of whole buffers (general.ts). */
 
+import { lazyModule } from "../../async/lazy.js";
 import { encodeLz4Block, encodeSmallLz4Block } from "../../bytes/lz4Encoder.js";
-import { encodeZstdFrame } from "../../bytes/zstd/encodeFrame.js";
 import {
   type BufferCompression,
   CompressionScheme,
@@ -9,6 +9,9 @@ import {
 } from "../../format/encodings.js";
 import { compressZstd } from "../../platform/native.js";
 import { LZ4 } from "./general.js";
+
+/** Encoder for runtimes without a native one. A writer loads it before it encodes a page that may need it. */
+export const zstdEncoder = lazyModule(() => import("../../bytes/zstd/encodeFrame.js"));
 
 /** Compresses buffers, and describes the compression for a page. */
 export interface Compressor {
@@ -52,6 +55,7 @@ const LARGEST_ZSTD_LEVEL = 22;
 export function compressor(scheme: "lz4" | "zstd", level: number | null): Compressor {
   if (scheme === "lz4") return lz4Compressor;
   const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);
-  const encode = (bytes: Uint8Array) => compressZstd?.(bytes, used) ?? encodeZstdFrame(bytes);
+  const encode = (bytes: Uint8Array) =>
+    compressZstd?.(bytes, used) ?? zstdEncoder.made.encodeZstdFrame(bytes);
   return compressorBy("zstd", encode, 8, { scheme: CompressionScheme.ZSTD, level: used ?? undefined });
 }

@@ -1,9 +1,9 @@
 /**
- * Encodes pages of a blob column, and finds the values to store for them. Pages hold descriptors
- * (blobDescriptors.ts); the file version decides their layout.
+ * Encodes pages of a blob column. They hold descriptors (blobDescriptors.ts), in a layout that the file
+ * version decides.
  */
 
-import type { Column, LeafColumn } from "../../arrow/columns/column.js";
+import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { InternalError } from "../../errors.js";
 import { DESCRIPTOR_BYTES, setDescriptor } from "../blobs/blobDescriptors.js";
@@ -14,54 +14,6 @@ import { encodeBlobPage, markOfLevel } from "../structural/blobEncoder.js";
 import { slotLevels } from "../structural/slots.js";
 import { encodeDescriptorPage } from "../v20/blobs.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
-
-/**
- * Returns the leaf of a spine, and which of its values are neither null nor in a null list or struct.
- */
-export function visibleLeaf(spine: Column): {
-  readonly leaf: LeafColumn;
-  isVisible(index: number): boolean;
-} {
-  let node = spine;
-  let visible: Uint8Array | null = null;
-  for (;;) {
-    visible = hideNulls(visible, node);
-    if (node.kind === "list") {
-      visible = visibleItems(visible, node);
-      node = node.items;
-    } else if (node.kind === "struct") {
-      node = node.children[0];
-    } else {
-      break;
-    }
-  }
-  if (node.kind === "sizedList") throw new InternalError("lists of a fixed size cannot hold blobs");
-  const flags = visible;
-  return { leaf: node, isVisible: (index) => flags === null || flags[index] === 1 };
-}
-
-/** @returns for each value 1 if it is visible; null if all are */
-function hideNulls(visible: Uint8Array | null, { validity, length }: Column): Uint8Array | null {
-  if (validity === null) return visible;
-  const flags = visible ?? new Uint8Array(length).fill(1);
-  for (let index = 0; index < length; index++) {
-    const bit = validity.bitOffset + index;
-    flags[index] &= validity.bytes[bit >>> 3] >>> (bit & 7);
-  }
-  return flags;
-}
-
-function visibleItems(
-  visible: Uint8Array | null,
-  { offsets, items, length }: Extract<Column, { kind: "list" }>,
-): Uint8Array {
-  const flags = new Uint8Array(items.length);
-  for (let list = 0; list < length; list++) {
-    if (visible !== null && visible[list] === 0) continue;
-    flags.fill(1, Number(offsets[list]), Number(offsets[list + 1]));
-  }
-  return flags;
-}
 
 /**
  * Encodes a page of a column whose leaf holds descriptors.

@@ -11,10 +11,10 @@ import type { Disk } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { DESCRIPTOR_LAYOUT, DescriptorRows, setDescriptor } from "../blobs/blobDescriptors.js";
 import { SideFiles } from "../blobs/sideFiles.js";
+import { visibleLeaf } from "../blobs/visibleLeaf.js";
 import { BlobChecksumList } from "../container/blobChecksums.js";
 import type { BlobPlacement, SizePlacement } from "../container/blobPlacement.js";
 import type { FileAppender } from "../container/fileAppender.js";
-import { visibleLeaf } from "../pages/blobPages.js";
 
 export class BlobWriter {
   readonly #sideFiles: SideFiles;

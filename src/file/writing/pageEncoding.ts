@@ -15,9 +15,8 @@ import {
 import { Arena } from "../../io/memory/arena.js";
 import { type BufferChecksum, checksumsOfPage } from "../container/blockChecksums.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
-import { encodeBlobs } from "../pages/blobPages.js";
 import { encodePages } from "../pages/encodePage.js";
-import { encodeNestedPage } from "../v20/nestedArrays.js";
+import { arrayEncoder, blobEncoder } from "../pages/encoders.js";
 import { trimmedColumn } from "./heldColumns.js";
 
 export interface PageInput {
@@ -39,6 +38,7 @@ const MIN_THREAD_BYTES = 64 * 1024;
 export const ROOM_SHARE = 0.75;
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
+/** Encodes rows. The encoders of the column must be loaded (encoders.ts). */
 export function* encodePageInput(input: PageInput): Steps<PageOutput> {
   const pages = yield* encode(input);
   const checksums: BufferChecksum[][] = [];
@@ -51,10 +51,10 @@ export function* encodePageInput(input: PageInput): Steps<PageOutput> {
 
 function* encode({ column, parts, rowCount, version }: PageInput): Steps<EncodedPage[]> {
   const { layout, nullable, path, blobs } = column;
-  if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
+  if (blobs?.kind === "inFile") return [blobEncoder.made.encodeBlobs(column, parts, rowCount, version)];
   // The metadata of a blob field is for the values; descriptors are never compressed.
   const metadata = blobs === undefined ? column.metadata : NO_METADATA;
-  if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
+  if (version === "2.0") return [arrayEncoder.made.encodeNestedPage(column, parts, rowCount)];
   return yield* encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
 }
 

@@ -26,6 +26,7 @@ import { type BufferChecksum, encodeBlockTable } from "../container/blockChecksu
 import { encodeTail, type PageRecord } from "../container/container.js";
 import { FileAppender } from "../container/fileAppender.js";
 import type { FileColumn, FileVersion } from "../container/page.js";
+import { loadEncoders } from "../pages/encoders.js";
 import { BlobWriter } from "./blobWriter.js";
 import { holdColumn } from "./heldColumns.js";
 import {
@@ -158,6 +159,7 @@ export class DataFileWriter {
     options: WriterOptions = {},
   ): Promise<DataFileWriter> {
     if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
+    await loadEncoders(columns, version);
     const file = await FileAppender.create(disk, path);
     return new DataFileWriter({ disk, path, file }, columns, schema, version, options);
   }

@@ -1,9 +1,12 @@
 /** Cleans up after commits, if a table's config asks for it (cleanupRule.ts). */
 
+import { lazyModule } from "../../async/lazy.js";
 import { findLine } from "../refs/refs.js";
 import type { OpenVersion } from "../versions/tableAt.js";
-import { cleanUpVersions } from "./cleanup.js";
 import { autoCleanupPolicy } from "./cleanupRule.js";
+
+/** Few tables ask for cleanups. */
+const cleaning = lazyModule(() => import("./cleanup.js"));
 
 /** Milliseconds to wait for the lock: the commit is acknowledged only after the cleanup. */
 const LOCK_WAIT_MS = 1000;
@@ -19,6 +22,7 @@ export async function cleanUpAfterCommit({ table, version, file }: OpenVersion):
     if (policy === null) return;
     // Do not trust the branch name in the manifest: its writer could choose whose versions are removed.
     const line = await findLine(table.environment, table.root);
+    const { cleanUpVersions } = await cleaning.get();
     await cleanUpVersions(line, { ...policy, keptVersion: version - 1, waitMs: LOCK_WAIT_MS });
   } catch {
     // The next cleanup removes the rest.

@@ -35,7 +35,7 @@ import {
 } from "../fragments/rowSequences.js";
 import { hasStableRowIds } from "../versions/flags.js";
 import type { VersionContent } from "../versions/versionContent.js";
-import { TransactionConflictError } from "./conflict.js";
+import { TransactionConflictError } from "./conflictError.js";
 import { coverMovedRows, remapIndices, uncoverFields } from "./indexEntries.js";
 
 const MAX_FRAGMENT_ID = 0xffff_ffff;

@@ -9,7 +9,7 @@ import type { DataFragment, Merge, Project, UpdateConfig, UpdateMap } from "../.
 import { fieldWithMetadata } from "../../schema/schema.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { withUpdatedRows } from "./applyFragments.js";
-import { TransactionConflictError } from "./conflict.js";
+import { TransactionConflictError } from "./conflictError.js";
 import { retainIndices } from "./indexEntries.js";
 
 /**

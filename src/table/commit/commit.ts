@@ -31,7 +31,7 @@ import { versionsDirectory } from "../versions/paths.js";
 import type { OpenLatest, OpenVersion, TableAt, TableEnvironment } from "../versions/tableAt.js";
 import { backOff, isFrozenByLock, withTableLock } from "../versions/tableLock.js";
 import type { LatestVersion } from "../versions/versions.js";
-import { TransactionConflictError } from "./conflict.js";
+import { TransactionConflictError } from "./conflictError.js";
 import { type CommitOptions, type CreationOptions, PreparedCommit } from "./preparedCommit.js";
 import { withFiles } from "./publication.js";
 

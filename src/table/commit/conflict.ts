@@ -31,7 +31,6 @@
  * operation conflicts with everything but a restore, which needs nothing of the current version.
  */
 
-import { ConcurrentModificationError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import type {
   DataFragment,
@@ -45,28 +44,10 @@ import type {
   UpdateConfig,
   UpdateMap,
 } from "../../format/table.js";
+import type { ConflictVerdict } from "./conflictError.js";
 import { coverageOf } from "./indexCoverage.js";
 import { withRelatedFields } from "./relatedFields.js";
 import { type Operation, type OperationKind, operationOf } from "./transaction.js";
-
-/**
- * Verdict on a transaction:
- *
- * - `ok`: commit over it;
- * - `retryable`: plan the same change again on the newer version;
- * - `incompatible`: the change may have lost its meaning.
- */
-export type ConflictVerdict = "ok" | "retryable" | "incompatible";
-
-/** Thrown when a change conflicts with a later commit, or with the table that this commit left. */
-export class TransactionConflictError extends ConcurrentModificationError {
-  readonly verdict: Exclude<ConflictVerdict, "ok">;
-
-  constructor(verdict: Exclude<ConflictVerdict, "ok">, message: string) {
-    super(message);
-    this.verdict = verdict;
-  }
-}
 
 type OperationOf<Kind extends OperationKind> = Extract<Operation, { kind: Kind }>;
 

@@ -3,6 +3,7 @@
  * Each attempt reads the latest version from the disk and publishes the manifest of the next one.
  */
 
+import { lazyModule } from "../../async/lazy.js";
 import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
 import { type Transaction, Transaction as TransactionMessage } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -26,7 +27,7 @@ import {
   versionEntry,
 } from "../versions/versions.js";
 import { applyTransaction } from "./apply.js";
-import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
+import { TransactionConflictError } from "./conflictError.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
 import {
   COMMIT_MESSAGE_PROPERTY,
@@ -37,6 +38,9 @@ import {
   storesTransactionFiles,
   withProperty,
 } from "./transaction.js";
+
+// Most commits follow the version that they were planned on.
+const conflicts = lazyModule(() => import("./conflict.js"));
 
 /** Maximum number of versions in between that are probed one by one; for more, the directory is listed. */
 const MAX_PROBED_VERSIONS = 64;
@@ -173,6 +177,8 @@ export class PreparedCommit {
     }
     const schema = () => base.manifest.fields;
     let missing = latest.version - this.#checkedUpTo;
+    if (missing === 0) return;
+    const { checkConflict, keepsFields, namedFields } = await conflicts.get();
     for (const entry of await this.#versionsSince(latest)) {
       const file = await readManifestAt(this.table.environment, entry);
       if (file === null) continue;
@@ -182,7 +188,8 @@ export class PreparedCommit {
       if (verdict === "ok" && committed !== null && mustSee?.(committed) === true) verdict = "retryable";
       if (verdict === "ok") {
         // Reading the fields decodes all fragments, so this is skipped if the fields have not changed.
-        if (committed !== null && !keepsFields(committed)) this.#refuseReusedFields(entry, file);
+        if (committed !== null && !keepsFields(committed))
+          this.#refuseReusedFields(entry, file, namedFields(this.#transaction));
         continue;
       }
       const mine = operationOf(this.#transaction).kind;
@@ -199,12 +206,12 @@ export class PreparedCommit {
   }
 
   /**
-   * @throws TransactionConflictError if a field that the transaction names was dropped and its id given to
-   *   another
+   * @param named ids of the fields that the transaction names
+   * @throws TransactionConflictError if one of them was dropped and its id given to another
    */
-  #refuseReusedFields({ version }: VersionEntry, file: ManifestFile): void {
+  #refuseReusedFields({ version }: VersionEntry, file: ManifestFile, named: ReadonlySet<number>): void {
     const present = new Set(file.manifest.fields.map((field) => field.id));
-    for (const id of namedFields(this.#transaction)) {
+    for (const id of named) {
       if (!present.has(id)) this.#droppedFields.add(id);
       else if (this.#droppedFields.has(id)) {
         throw new TransactionConflictError(

@@ -16,7 +16,7 @@ import type { DataFragment } from "../../format/table.js";
 import { Arena, type Lender } from "../../io/memory/arena.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
-import { TransactionConflictError } from "../../table/commit/conflict.js";
+import { TransactionConflictError } from "../../table/commit/conflictError.js";
 import { readRows } from "../changes/readRows.js";
 import type { BatchSize } from "./batchSize.js";
 import { CheckpointGoneError, type OffsetSpan } from "./checkpointFiles.js";

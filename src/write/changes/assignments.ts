@@ -10,15 +10,14 @@ import {
   type LeafColumn,
   type VariableLayout,
 } from "../../arrow/columns/column.js";
-import { jsonbColumn } from "../../arrow/columns/json.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { unwrapStructs } from "../../arrow/columns/spine.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { encodeValues } from "../../arrow/objects/encodeValues.js";
 import { binaryOf } from "../../arrow/objects/valueKinds.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { runAsync, type Steps } from "../../async/eventLoop.js";
+import { lazyModule, lazySteps } from "../../async/lazy.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
@@ -28,6 +27,10 @@ import { outdatedFields } from "../../schema/computedFields.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import { storageOf, type TableField } from "../../schema/schema.js";
 import { storedColumn } from "./storedValues.js";
+
+const json = lazyModule(() => import("../../arrow/columns/json.js"));
+/** The first assignment of a value, not of an expression, loads this module. */
+const objects = lazyModule(() => import("../../arrow/objects/encodeValues.js"));
 
 /** A column to set, in the caller's spelling, to an expression or to a value. */
 export type Assignment = {
@@ -97,20 +100,26 @@ function planAssignment(
   assignment: Assignment,
   parameters: FilterParameters,
   signal: AbortSignal | undefined,
-): PlannedAssignment | Promise<PlannedAssignment> {
+): Promise<PlannedAssignment> {
   if ("value" in assignment) return planValue(fields, field, assignment.value);
   return planExpression(fields, field, assignment, parameters, signal);
 }
 
 /** @throws TableSchemaValidationError for a value that the column's type does not take */
-function planValue(fields: readonly TableField[], field: TableField, value: unknown): PlannedAssignment {
+async function planValue(
+  fields: readonly TableField[],
+  field: TableField,
+  value: unknown,
+): Promise<PlannedAssignment> {
   const path = formatFieldPath([field.name]);
   const wrapsBlobs =
     storageOf(field) === "blobStructs" && (typeof value === "string" || binaryOf(value) !== null);
   const plain = arrowFieldFromLogical(field, path);
   const target = wrapsBlobs ? new Field(plain.name, new LargeBinary(), plain.nullable) : plain;
+  const { encodeValues } = await objects.get();
   const fitted = encodeValues([value], target, { path, rowOf: () => null });
-  const stored = field.type.kind === "json" ? jsonbColumn(fitted as LeafColumn, path) : fitted;
+  const stored =
+    field.type.kind === "json" ? (await json.get()).jsonbColumn(fitted as LeafColumn, path) : fitted;
   return {
     index: fields.indexOf(field),
     field,
@@ -143,7 +152,8 @@ async function planExpression(
     *evaluate(columns, rowCount) {
       const values = yield* evaluateOver(expression, inputs, columns, rowCount);
       if (field.type.kind !== "json") return storedColumn(values, layout, path);
-      return isText ? jsonbColumn(values as LeafColumn, path) : storedColumn(values, JSONB_LAYOUT, path);
+      if (!isText) return storedColumn(values, JSONB_LAYOUT, path);
+      return (yield* lazySteps(json)).jsonbColumn(values as LeafColumn, path);
     },
   };
 }

@@ -27,7 +27,7 @@ import { changedInput } from "../../schema/computedFields.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
-import { TransactionConflictError } from "../../table/commit/conflict.js";
+import { TransactionConflictError } from "../../table/commit/conflictError.js";
 import { withRelatedFields } from "../../table/commit/relatedFields.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { liveRowCount } from "../../table/fragments/tableStatistics.js";

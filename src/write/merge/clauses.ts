@@ -1,8 +1,9 @@
 /** Clauses of a merge, with filters bound to their columns before anything is read. Pure. */
 
 import { runAsync } from "../../async/eventLoop.js";
+import { lazyModule } from "../../async/lazy.js";
 import { InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError } from "../../errors.js";
-import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
+import type { BoundExpression, ExpressionInput } from "../../expression/expression.js";
 import { type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace/queries.js";
@@ -10,6 +11,9 @@ import { type KeyForm, keyFormOf } from "../../query/compare/keyColumns.js";
 import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { AcceptedLogs } from "../../table/versions/bufferedRows.js";
+
+/** The first merge with a filter loads this module. */
+const expressions = lazyModule(() => import("../../expression/expression.js"));
 
 /** A merge as the caller asks for it. */
 export interface MergeRequest {
@@ -128,10 +132,11 @@ async function planFilters(
     clause: MergeRequest["update"],
     columns: typeof sides | typeof fields,
     label: string,
-  ) =>
-    clause?.filter === undefined
-      ? null
-      : runAsync(bindFilter(clause.filter, parameters, columns, label), signal);
+  ) => {
+    if (clause?.filter === undefined) return null;
+    const { bindFilter } = await expressions.get();
+    return runAsync(bindFilter(clause.filter, parameters, columns, label), signal);
+  };
   const updated = await bound(update, sides, UPDATE_FILTER);
   const removed = await bound(remove, fields, REMOVE_FILTER);
   const ofTarget = (path: readonly string[]) => ({ side: "target" as const, path: formatFieldPath(path) });

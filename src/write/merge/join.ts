@@ -8,6 +8,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
+import { lazyModule } from "../../async/lazy.js";
 import { NumberList } from "../../bytes/growing.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import type { ValueType } from "../../expression/values/types.js";
@@ -15,7 +16,6 @@ import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { type Projection, resolveProjection } from "../../query/columns/projection.js";
 import { type KeyForm, keyColumn, rowsWithKey } from "../../query/compare/keyColumns.js";
-import { FilterLookups } from "../../query/indexes/filterLookups.js";
 import type { IndexedRows } from "../../query/indexes/indexedRows.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
 import { takenBatches } from "../../query/scan/chosenRows.js";
@@ -29,6 +29,9 @@ import { hashKeys } from "./keyHashes.js";
 import { NO_ROW } from "./keyTable.js";
 import { RowMarks, setBit } from "./marks.js";
 import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
+
+/** The first merge into a table with indexes loads this module. */
+const looking = lazyModule(() => import("../../query/indexes/filterLookups.js"));
 
 /** Rows that a scan compares in the time in which an index finds one row and its columns are read. */
 const SCANNED_PER_KEY = 16;
@@ -157,7 +160,8 @@ class Join {
     const parts = plan.key.flatMap(({ path, type, form }, index) =>
       isSearchable(form, type) ? [{ path, type, values: keys.columns[index] }] : [],
     );
-    const lookups = FilterLookups.ofKeys(base, parts, fields);
+    if ((base.file.indexSection?.indices ?? []).length === 0) return null;
+    const lookups = (await looking.get()).FilterLookups.ofKeys(base, parts, fields);
     const use = (await lookups?.plan(fragments, Number.POSITIVE_INFINITY)) ?? null;
     return use === null || lookups === null ? null : lookups.find(use, source, null, signal);
   }

@@ -11,7 +11,10 @@ import { columnOfScalars } from "../../../src/expression/values/scalars.js";
 import { STRING } from "../../../src/expression/values/types.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
+import { loadAllEncoders } from "../../../src/file/pages/encoders.js";
 import { loadFunctions } from "../../support/loadFunctions.js";
+
+await loadAllEncoders();
 
 beforeAll(loadFunctions);
 

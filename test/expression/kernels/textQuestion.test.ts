@@ -18,6 +18,9 @@ import { decodeFsst, decodeFsstSymbols } from "../../../src/file/compression/fss
 import { encodeFsst } from "../../../src/file/compression/fsstEncoder.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
+import { loadAllEncoders } from "../../../src/file/pages/encoders.js";
+
+await loadAllEncoders();
 
 afterEach(() => {
   textKernelUse.isOn = true;

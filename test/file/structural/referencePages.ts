@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Field, makeData, RecordBatch, type Schema, Struct, Table, tableFromIPC } from "apache-arrow";
-import { dataFromColumn } from "../../../src/arrow/exchange/data.js";
+import { dataFromColumn } from "../../../src/arrow/exchange/dataFromColumn.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { type DataFileMetadata, openDataFile } from "../../../src/file/container/reader.js";
 import type { ReadHandle } from "../../../src/io/disk/disk.js";

@@ -8,6 +8,7 @@ import { centroidMetric, encodeVector, ITEM_BYTES } from "../distance/metric.js"
 import { type Centroids, findNearest } from "../distance/nearestKernel.js";
 import type { Codebook } from "./codebook.js";
 import { BYTE, type CodeModel, codeColumn, floatBits } from "./codes.js";
+import { defaultParts } from "./defaultParts.js";
 import type { Encoder } from "./encoder.js";
 import { columnBytesOf, type IndexedVectors, numbersPerVector } from "./indexedVectors.js";
 import { assignVectors, centroidsOf, newKeys, someVectors, trainCentroids } from "./kmeans.js";
@@ -157,10 +158,6 @@ function sqEncoder({ dimension }: IndexedVectors, model: Extract<CodeModel, { ki
 /** Sample vectors per codeword. */
 const WORD_SAMPLE_RATE = 256;
 const MAX_WORD_ROUNDS = 25;
-
-/** Returns the default number of subvectors. */
-export const defaultParts = (dimension: number): number =>
-  dimension % 16 === 0 ? dimension / 16 : dimension % 8 === 0 ? dimension / 8 : 1;
 
 /** Trains a codebook on a sample. */
 export async function trainCodebook(

@@ -20,10 +20,9 @@ import {
   SHARDS,
   walkRoom,
 } from "./graphGrowth.js";
+import { MAX_LEVELS } from "./maxLevels.js";
 import { listsIn, walkBytes } from "./walkKernel.js";
 
-/** Maximum number of levels. */
-export const MAX_LEVELS = 7;
 /** A batch adds one row per this many rows of the graph. */
 const PART_AT_A_TIME = 100;
 

@@ -3,10 +3,10 @@
 import { METRICS, VectorIndexDetails } from "../../../format/indexDetails.js";
 import type { TableField } from "../../../schema/schema.js";
 import type { IndexParameters, VectorKindName } from "../../kind.js";
-import { defaultParts } from "../codes/encoders.js";
+import { defaultParts } from "../codes/defaultParts.js";
 import { codeKindOf, hasGraphs } from "../codes/vectorKindNames.js";
 import { vectorTypeOf } from "../distance/vectorType.js";
-import { MAX_LEVELS } from "../graph/buildGraph.js";
+import { MAX_LEVELS } from "../graph/maxLevels.js";
 import { DEFAULT_EF_CONSTRUCTION, DEFAULT_M } from "./buildTimes.js";
 import type { VectorParameters } from "./writeIvf.js";
 

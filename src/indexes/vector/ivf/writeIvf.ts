@@ -41,14 +41,9 @@ import { columnBytesOf, type IndexedVectors, numbersPerVector, vectorsIn } from 
 import { hasGraphs } from "../codes/vectorKindNames.js";
 import { VectorWork } from "../codes/vectorWork.js";
 import type { Metric } from "../distance/metric.js";
-import {
-  BuiltGraph,
-  type GraphLevel,
-  type GraphSettings,
-  graphBytes,
-  MAX_LEVELS,
-} from "../graph/buildGraph.js";
+import { BuiltGraph, type GraphLevel, type GraphSettings, graphBytes } from "../graph/buildGraph.js";
 import { DISTANCES_COLUMN, NEIGHBOURS_COLUMN, VECTOR_ID_COLUMN } from "../graph/graphFiles.js";
+import { MAX_LEVELS } from "../graph/maxLevels.js";
 import { DEFAULT_EF_CONSTRUCTION, DEFAULT_M, rowTimes } from "./buildTimes.js";
 import { AUXILIARY_FILE, INDEX_FILE, ROW_ID_COLUMN } from "./ivfFiles.js";
 import { PartitionedRows } from "./partitionedRows.js";

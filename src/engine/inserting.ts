@@ -1,0 +1,3 @@
+/** Insertion of rows. Its first call loads this module. */
+
+export { insertIntoTable } from "../operations/rows/insertIntoTable.js";
