@@ -1,25 +1,7 @@
 #!/usr/bin/env node
-/** The command `tiltyard`. */
+/** The command `tiltyard`. It loads its program after the cache for compiled code is on. */
 
-import { OUTPUT_CLOSED } from "./failure.js";
-import { runCommandLine } from "./run.js";
+import { keepCompiledCode } from "./compileCache.js";
 
-const controller = new AbortController();
-
-// A reader such as `head` may close the pipe before the output ends.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  controller.abort(OUTPUT_CLOSED);
-});
-
-// The second interrupt ends the process at once.
-process.once("SIGINT", () => controller.abort(new Error("interrupted")));
-process.once("SIGTERM", () => controller.abort(new Error("interrupted")));
-
-const { stdin, stdout, stderr, env } = process;
-process.exitCode = await runCommandLine(process.argv.slice(2), {
-  ...{ stdin, stdout, stderr, env },
-  signal: controller.signal,
-});
-// An input that nobody reads to its end would keep the process alive.
-stdin.destroy();
+keepCompiledCode();
+await import("./main.js");
