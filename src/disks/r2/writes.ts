@@ -35,15 +35,18 @@ export async function putByBinding(
 ): Promise<R2ObjectState | null> {
   const nonce = crypto.randomUUID();
   const options = { customMetadata: { [NONCE]: nonce }, ...(onlyIf !== undefined && { onlyIf }) };
+  let failedAttempts = 0;
   try {
     return await persistently(async (earlierAttempts) => {
+      failedAttempts = earlierAttempts;
       const stored = await bucket.put(key, bytes, options);
       if (stored !== null || earlierAttempts === 0) return stored;
       const present = await bucket.head(key);
       return present?.customMetadata?.[NONCE] === nonce ? present : null;
     }, sleep);
   } catch (cause) {
-    if (!isPassingFailure(cause)) throw cause;
+    // A refusal does not tell whether an earlier attempt stored the object.
+    if (!isPassingFailure(cause) && failedAttempts === 0) throw cause;
     throw Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
       code: "EUNCERTAIN",
     });

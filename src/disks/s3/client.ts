@@ -14,7 +14,13 @@ import { toHex } from "../../bytes/hex.js";
 import { InternalError, NamespaceError, ServiceUnavailableError } from "../../errors.js";
 import { dropBody, IdleTimer, readBody } from "./bodies.js";
 import type { CredentialSource } from "./credentials.js";
-import { type AttemptFailure, answerFailure, type FailedAnswer, S3UnavailableError } from "./failures.js";
+import {
+  type AttemptFailure,
+  answerFailure,
+  type FailedAnswer,
+  lateFailure,
+  S3UnavailableError,
+} from "./failures.js";
 import type { S3Credentials, S3Settings } from "./options.js";
 import { MAX_XML_BYTES } from "./xml.js";
 
@@ -35,6 +41,11 @@ export interface S3Request {
   readonly memory?: Uint8Array;
   /** Refuses an answer that breaks off. @throws Error */
   readonly check?: (answer: S3Answer) => void;
+  /**
+   * Name of the root element of a success. The server sends the status before it does the work, so an answer
+   * with the status 200 may report a failure in its body.
+   */
+  readonly resultName?: string;
 }
 
 /** An answer that was read to its end. */
@@ -53,6 +64,9 @@ const MAX_RETRY_AFTER_MS = 60_000;
 const LEAST_UPLOADED_PER_MS = 32;
 /** Difference of clocks that Amazon's servers tolerate is 15 minutes. */
 const TOLERATED_SKEW_MS = 4 * 60_000;
+
+/** Signatures have years of four digits. A day is left for the time until the next attempt. */
+const END_OF_DATES_MS = Date.UTC(9999, 11, 31);
 
 const EMPTY_HASH = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
@@ -87,9 +101,12 @@ export class S3Client {
       if (!("error" in result)) return { ...result, uncertainAttempts };
       const { error, kind, retryAfterMs } = result;
       if (kind === "uncertain") uncertainAttempts++;
-      const isFinal = kind === "final" || (kind === "credentials" && !this.#renew(result, credentials));
-      if (isFinal) throw error;
-      if (attempt >= maxAttempts) {
+      const isLast = attempt >= maxAttempts;
+      const isRefused =
+        kind === "final" || (kind === "credentials" && (isLast || !this.#renew(result, credentials)));
+      // A refusal does not tell whether an earlier attempt stored the object.
+      if (isRefused && (uncertainAttempts === 0 || !isWrite(request))) throw error;
+      if (isRefused || isLast) {
         const message = `${error.message} (${attempt} attempts)`;
         throw new S3UnavailableError(message, uncertainAttempts > 0, { cause: error });
       }
@@ -141,16 +158,21 @@ export class S3Client {
                 isSuccess ? memory : undefined,
               ),
       };
-      if (isSuccess) {
+      const { resultName } = request;
+      const refused = isSuccess && resultName !== undefined ? lateFailure(answer, resultName) : null;
+      if (isSuccess && refused === null) {
         request.check?.({ ...answer, uncertainAttempts: 0 });
         return answer;
       }
-      const failure = answerFailure(what, answer, this.settings);
-      const isAccepted = request.accepts?.includes(answer.status) ?? false;
-      if (isAccepted && failure.kind === "final" && !isOfBucket(failure)) return answer;
+      const failed = refused ?? answer;
+      const failure = answerFailure(what, failed, this.settings);
+      const isAccepted = request.accepts?.includes(failed.status) ?? false;
+      if (isAccepted && failure.kind === "final" && !isOfBucket(failure)) return failed;
       return { ...failure, ...timesOf(answer) };
     } catch (cause) {
-      if (cause instanceof NamespaceError && !(cause instanceof ServiceUnavailableError)) {
+      // A write whose answer is unreadable may have been carried out.
+      const isRefusal = cause instanceof NamespaceError && !(cause instanceof ServiceUnavailableError);
+      if (isRefusal && !isWrite(request)) {
         return { error: cause, kind: "final", retryAfterMs: 0, dateMs: null };
       }
       const error = new ServiceUnavailableError(`${what}: the connection failed`, { cause });
@@ -196,9 +218,12 @@ export class S3Client {
 interface FailedAttempt extends AttemptFailure {
   /** Milliseconds that the server asks to wait. */
   readonly retryAfterMs: number;
-  /** Time of the server; null if it sent none. */
+  /** Time of the server; null if it sent none that a signature can have. */
   readonly dateMs: number | null;
 }
+
+/** True if a request may store an object. */
+const isWrite = ({ method }: S3Request): boolean => method === "PUT" || method === "POST";
 
 /** True if a failure concerns the whole bucket, so that no caller may take it as a missing key. */
 const isOfBucket = ({ error }: AttemptFailure): boolean => !(error instanceof InternalError);
@@ -208,7 +233,7 @@ function timesOf({ headers }: FailedAnswer): Pick<FailedAttempt, "retryAfterMs" 
   const dateMs = Date.parse(headers.get("date") ?? "");
   return {
     retryAfterMs: seconds > 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER_MS) : 0,
-    dateMs: Number.isNaN(dateMs) ? null : dateMs,
+    dateMs: dateMs >= 0 && dateMs < END_OF_DATES_MS ? dateMs : null,
   };
 }
 

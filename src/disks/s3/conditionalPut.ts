@@ -130,7 +130,8 @@ async function ownEtag(
     if (content.status === 404) return "absent";
     return isSameBytes(content.body, body) ? etagOf(content) : null;
   } catch (error) {
-    throw mayBeOurs ? uncertain(key, failure ?? error) : (failure ?? error);
+    // A refusal (no failure) may be the answer to a copy of the request that a proxy sent.
+    throw mayBeOurs || failure === null ? uncertain(key, failure ?? error) : failure;
   }
 }
 

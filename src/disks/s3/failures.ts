@@ -73,9 +73,32 @@ const BUSY_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the code of a failed answer, such as `NoSuchKey`; undefined if it has none, as of HEAD. */
-export function codeOfAnswer({ body }: Pick<FailedAnswer, "body">): string | undefined {
+function codeOfAnswer({ body }: FailedAnswer): string | undefined {
   const root = rootOf(body);
   return root?.name === "Error" ? textOf(root, "Code") : undefined;
+}
+
+/** Statuses of failures that an answer with the status 200 reports in its body. Others have 500. */
+const LATE_STATUSES: ReadonlyMap<string | undefined, number> = new Map([
+  ["AccessDenied", 403],
+  ["EntityTooSmall", 400],
+  ["InvalidPart", 400],
+  ["InvalidPartOrder", 400],
+  ["MalformedXML", 400],
+  ["NoSuchBucket", 404],
+  ["NoSuchKey", 404],
+  ["NoSuchUpload", 404],
+  ["PreconditionFailed", 412],
+]);
+
+/**
+ * Returns the failure that an answer of success reports in its body, with the status that the failure has by
+ * itself; null if the body is the result.
+ * @param resultName name of the root element of a result
+ */
+export function lateFailure<Answer extends FailedAnswer>(answer: Answer, resultName: string): Answer | null {
+  if (rootOf(answer.body)?.name === resultName) return null;
+  return { ...answer, status: LATE_STATUSES.get(codeOfAnswer(answer)) ?? 500 };
 }
 
 /**

@@ -15,8 +15,7 @@ import {
   putObject,
   resolveWrite,
 } from "./conditionalPut.js";
-import { codeOfAnswer } from "./failures.js";
-import { parseAnswer, rootOf, textOf } from "./xml.js";
+import { parseAnswer, textOf } from "./xml.js";
 
 /** Maximum number of parts of an object. */
 const MAX_PARTS = 10_000;
@@ -173,20 +172,11 @@ export class ObjectUpload {
         body,
         // After a lost answer, the upload is gone: 404.
         accepts: [404, 412],
-        check: (answer) => refuseLateFailure(answer.body),
+        resultName: "CompleteMultipartUploadResult",
       });
       return answer.status < 300 ? withEtag(answer) : answer;
     });
   }
-}
-
-/**
- * Refuses an answer of success that reports a failure in its body: the server sends the status before it
- * joins the parts.
- */
-function refuseLateFailure(body: Uint8Array): void {
-  if (rootOf(body)?.name === "CompleteMultipartUploadResult") return;
-  throw new Error(`joining the parts failed: ${codeOfAnswer({ body }) ?? "no result"}`);
 }
 
 /** Moves the ETag of the body to the headers, where other answers have it. */

@@ -39,6 +39,15 @@ describe("putIfAbsent", () => {
     });
   });
 
+  it("a put that is refused after a lost answer is uncertain", async () => {
+    const bucket = r2Bucket();
+    bucket.lose = (call, index) => failure(call, index === 0 ? 10001 : 10004);
+    await expect(r2Disk(bucket).putIfAbsent?.("/a", [bytesOf("one")])).rejects.toMatchObject({
+      code: "EUNCERTAIN",
+    });
+    expect(bucket.objects.get("a")?.bytes).toEqual(bytesOf("one"));
+  });
+
   it("a refusal of R2 is not tried again", async () => {
     const bucket = r2Bucket();
     let puts = 0;

@@ -79,6 +79,24 @@ describe("credentials from a function", () => {
 });
 
 describe("a machine whose clock is wrong", () => {
+  it.each([
+    ["another time each time", (attempt: number) => `Sat, 28 Nov ${2030 + attempt} 10:00:00 GMT`, 4],
+    ["a time that no signature can have", () => "Sat, 01 Jan 200000 00:00:00 GMT", 1],
+    ["a time before 1970", () => "Sat, 01 Jan 1938 00:00:00 GMT", 1],
+    ["no time", () => "yesterday", 1],
+  ])("is refused within bounds if the server sends %s", async (_what, dateOf, attempts) => {
+    const { server, open } = await startBucket();
+    server.answerInstead = () => ({
+      ...failure(403, "RequestTimeTooSkewed"),
+      headers: { date: dateOf(server.requests.length) },
+    });
+    await expect(open({ maxAttempts: 4 }).list("/")).rejects.toMatchObject({
+      type: "PermissionDenied",
+      message: expect.stringMatching(/RequestTimeTooSkewed/),
+    });
+    expect(server.requests).toHaveLength(attempts);
+  });
+
   it("signs with the time of the server after the first refusal", async () => {
     const { server, open } = await startBucket();
     const serverMs = Date.now() + 3_600_000;

@@ -60,6 +60,74 @@ describe("a server that refuses", () => {
   });
 });
 
+describe("a server that redirects", () => {
+  it.each([301, 302, 307, 308])("with %i sends no request and no credentials elsewhere", async (status) => {
+    const { server, open } = await startBucket();
+    const { server: elsewhere } = await startBucket();
+    server.answerInstead = ({ key }) => ({
+      status,
+      headers: { location: `${elsewhere.endpoint}/tables/${key}`, "x-amz-bucket-region": "us-west-2" },
+    });
+    const disk = open();
+    const refusal = { type: "InvalidInput", message: expect.stringMatching(/^region: .* is in us-west-2/) };
+    await expect(disk.readFile!("/a")).rejects.toMatchObject(refusal);
+    await expect(disk.putIfAbsent!("/a", [bytesOf("x")])).rejects.toMatchObject(refusal);
+    expect(server.requests).toHaveLength(2);
+    expect(elsewhere.requests).toHaveLength(0);
+  });
+});
+
+describe("a server that reports a failure after the status of a success", () => {
+  const late = (code: string) => ({ ...failure(200, code) });
+
+  /** Writes a file of two parts; the server answers the requests that join them. */
+  async function writeParts(answers: (ReturnType<typeof late> | undefined)[], maxAttempts = 3) {
+    const { server, open } = await startBucket();
+    const disk = open({ partBytes: 5 * 2 ** 20, maxAttempts });
+    const handle = (await disk.create!("/big"))!;
+    await handle.write([new Uint8Array(6 * 2 ** 20)]);
+    let joins = 0;
+    server.answerInstead = ({ method, query }) =>
+      method === "POST" && query.has("uploadId") ? answers[Math.min(joins++, answers.length - 1)] : undefined;
+    const error = await handle.close().then(
+      () => null,
+      (failed: unknown) => failed,
+    );
+    return { server, error, joins: () => joins };
+  }
+
+  it("joins the parts again if that may help", async () => {
+    const { server, error, joins } = await writeParts([late("InternalError"), late("SlowDown"), undefined]);
+    expect(error).toBeNull();
+    expect(joins()).toBe(3);
+    expect(server.objects.get("big")?.bytes).toHaveLength(6 * 2 ** 20);
+  });
+
+  it.each([
+    ["AccessDenied", { type: "PermissionDenied" }],
+    ["InvalidPart", { type: "Internal", message: expect.stringMatching(/InvalidPart/) }],
+    ["NoSuchBucket", { type: "NamespaceNotFound" }],
+    ["NoSuchUpload", { type: "Internal", message: expect.stringMatching(/the upload of big is gone/) }],
+  ])("fails at once with %s, and leaves no parts", async (code, expected) => {
+    const { server, error, joins } = await writeParts([late(code)]);
+    expect(error).toMatchObject(expected);
+    expect(joins()).toBe(1);
+    expect([server.objects.size, server.uploads.size]).toEqual([0, 0]);
+  });
+
+  it.each([
+    ["an error of the server", late("InternalError")],
+    ["a name of a property", late("constructor")],
+    ["a page in HTML", { status: 200, body: "<html><body>Welcome</body></html>" }],
+    ["nothing", { status: 200 }],
+  ])("fails as uncertain after all attempts with %s", async (_what, answer) => {
+    const { server, error, joins } = await writeParts([answer as ReturnType<typeof late>], 2);
+    expect(error).toMatchObject({ code: "EUNCERTAIN" });
+    expect(joins()).toBe(2);
+    expect([server.objects.size, server.uploads.size]).toEqual([0, 0]);
+  });
+});
+
 describe("a server that answers wrongly", () => {
   it.each([
     ["a page in HTML", { status: 200, body: "<html><body>Welcome</body></html>" }],

@@ -1,9 +1,11 @@
 /** Requests whose answers are lost, late, cut or replaced by 503. */
 
+import { DirectoryNamespace } from "tiltyard";
 import type { S3Disk, S3DiskOptions } from "tiltyard/disks";
 import { describe, expect, it } from "vitest";
 import { type BucketSetup, bytesOf, startBucket, textOf } from "../../support/bucketDisks.js";
 import type { Fault } from "../../support/faultyProxy.js";
+import { failure } from "../../support/s3Server.js";
 
 const once = (fault: Fault, method: string) => {
   let isDue = true;
@@ -97,6 +99,40 @@ describe("a put without an answer", () => {
     await expect(putting).rejects.toMatchObject({ code: "EUNCERTAIN" });
   });
 
+  it.each([
+    ["access is denied", failure(403, "AccessDenied")],
+    ["the bucket is gone", failure(404, "NoSuchBucket")],
+    ["the server redirects", failure(301, "PermanentRedirect")],
+    ["the request is refused", failure(400, "InvalidArgument")],
+  ])("fails as uncertain if %s after an attempt whose answer was lost", async (_refusal, answer) => {
+    const bucket = await startBucket();
+    const { server, proxy } = bucket;
+    const disk = await openProven(bucket);
+    proxy.faultOf = once("lose the answer", "PUT");
+    let requests = 0;
+    server.answerInstead = () => (requests++ === 0 ? undefined : answer);
+    const putting = disk.putIfAbsent?.("/a", [bytesOf("mine")]);
+    await expect(putting).rejects.toMatchObject({ code: "EUNCERTAIN" });
+    expect(server.objects.get("a")?.bytes.toString()).toBe("mine");
+  });
+
+  it("succeeds if its answer is unreadable, and its object is there", async () => {
+    const bucket = await startBucket();
+    const { server } = bucket;
+    const disk = await openProven(bucket);
+    const nonces: string[] = [];
+    server.answerInstead = ({ method, key, headers }) => {
+      if (method !== "PUT" || nonces.length > 0) return undefined;
+      const nonce = String(headers["x-amz-meta-tiltyard-nonce"]);
+      nonces.push(nonce);
+      const metadata = { "x-amz-meta-tiltyard-nonce": nonce };
+      server.objects.set(key, { bytes: Buffer.from("mine"), etag: '"y"', metadata });
+      return { status: 200, headers: { "content-length": "5000000" }, body: Buffer.alloc(5_000_000) };
+    };
+    expect(await disk.putIfAbsent?.("/a", [bytesOf("mine")])).toBe(true);
+    expect(nonces).toHaveLength(1);
+  });
+
   it("succeeds if the last attempt's object is there", async () => {
     const bucket = await startBucket();
     const { proxy } = bucket;
@@ -112,6 +148,25 @@ describe("a put without an answer", () => {
     proxy.faultOf = () => "refuse with 503";
     const putting = disk.putIfAbsent?.("/a", [bytesOf("mine")]);
     await expect(putting).rejects.toMatchObject({ type: "ServiceUnavailable" });
+  });
+});
+
+describe("a commit", () => {
+  it("keeps its rows if its answer is lost and the next attempt is refused", async () => {
+    const { server, proxy, open } = await startBucket();
+    await using ns = new DirectoryNamespace({ root: "/", disk: open() });
+    await ns.createTable({ id: ["t"] }, [{ id: 1 }]);
+    let puts = 0;
+    const isManifestPut = (method: string, path: string) => method === "PUT" && path.includes(".manifest");
+    proxy.faultOf = ({ method, path }) =>
+      isManifestPut(method, path) && puts++ === 0 ? "lose the answer" : undefined;
+    let arrived = 0;
+    server.answerInstead = ({ method, key }) =>
+      isManifestPut(method, `/${key}`) && arrived++ === 1 ? failure(403, "AccessDenied") : undefined;
+    expect((await ns.insertIntoTable({ id: ["t"] }, [{ id: 2 }])).version).toBe(2);
+    expect(arrived).toBe(2);
+    await using other = new DirectoryNamespace({ root: "/", disk: open() });
+    expect(await other.table("t").scan().toArray()).toEqual([{ id: 1 }, { id: 2 }]);
   });
 });
 
