@@ -46,7 +46,8 @@ describe.each(STORES)("a namespace in a bucket of %s", (name) => {
     });
     await ns.dropTable({ id: ["trees"] });
     expect((await ns.listTables()).tables).toEqual([]);
-    expect(await store.disk("rows").list("/trees.lance")).toBeNull();
+    // A listing of SeaweedFS shows empty directories for a while.
+    expect(await store.disk("rows").stat?.("/trees.lance")).toBeNull();
   });
 
   it("keeps versions, tags and branches, and cleans up", async () => {

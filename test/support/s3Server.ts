@@ -45,6 +45,8 @@ export interface S3ServerOptions {
   readonly forgetsMetadata?: boolean;
   /** Stores objects whatever the conditions say, as old servers do. */
   readonly ignoresConditions?: boolean;
+  /** Lists directories after their last object is gone, as servers on file systems do. */
+  readonly keepsDirectories?: boolean;
 }
 
 const hex = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
@@ -57,6 +59,8 @@ const encoded = (text: string): string =>
 export class S3Server implements AsyncDisposable {
   readonly objects = new Map<string, StoredObject>();
   readonly uploads = new Map<string, Upload>();
+  /** Keys of all objects that were ever stored, if the server keeps directories. */
+  readonly #pastKeys = new Set<string>();
   readonly requests: SeenRequest[] = [];
   /** Answers in place of the server; undefined: the server answers. */
   answerInstead: (request: SeenRequest) => Answer | undefined = () => undefined;
@@ -72,8 +76,9 @@ export class S3Server implements AsyncDisposable {
     pageSize = 1000,
     forgetsMetadata = false,
     ignoresConditions = false,
+    keepsDirectories = false,
   }: S3ServerOptions) {
-    this.#options = { region, pageSize, forgetsMetadata, ignoresConditions };
+    this.#options = { region, pageSize, forgetsMetadata, ignoresConditions, keepsDirectories };
   }
 
   static async start(options: S3ServerOptions = {}): Promise<S3Server> {
@@ -180,6 +185,7 @@ export class S3Server implements AsyncDisposable {
   #store({ key, headers }: SeenRequest, bytes: Buffer): Answer {
     const etag = `"${md5(bytes)}"`;
     this.objects.set(key, { bytes, etag, metadata: this.#metadataOf(headers) });
+    if (this.#options.keepsDirectories) this.#pastKeys.add(key);
     return { status: 200, headers: { etag } };
   }
 
@@ -218,10 +224,11 @@ export class S3Server implements AsyncDisposable {
     const most = Math.min(this.#options.pageSize, Number(query.get("max-keys") ?? 1000));
     const after = query.get("continuation-token") ?? "";
     const found = new Set<string>();
-    for (const key of [...this.objects.keys()].sort()) {
+    for (const key of [...this.#pastKeys, ...this.objects.keys()].sort()) {
       if (!key.startsWith(prefix)) continue;
       const cut = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
-      found.add(cut < 0 ? key : key.slice(0, cut + 1));
+      if (cut >= 0) found.add(key.slice(0, cut + 1));
+      else if (this.objects.has(key)) found.add(key);
     }
     const rest = [...found].filter((name) => name > after);
     const page = rest.slice(0, most);

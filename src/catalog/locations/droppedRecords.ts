@@ -160,10 +160,18 @@ async function removeContent(disk: Disk, directory: string, lease: LockLease): P
     await removeFrom(side, isTemporary);
   });
   // If somebody has added a file meanwhile, the directory stays hidden until the next sweep.
-  const left = ((await disk.list(directory)) ?? []).filter(
-    ({ name }) => name === SIDE_NAME || !staysToTheEnd(name),
-  );
-  if (left.length === 0) await remove((removal) => removal.takeOut(hidingMarkerPath(directory)));
+  if (await hasContent(disk, directory)) return;
+  await remove((removal) => removal.takeOut(hidingMarkerPath(directory)));
+}
+
+/** Returns true if a directory has more than what stays to the end. */
+async function hasContent(disk: Disk, directory: string): Promise<boolean> {
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    if (name !== SIDE_NAME && staysToTheEnd(name)) continue;
+    // Some S3 servers list a directory for a while after its last object is gone.
+    if (kind === "file" || (await disk.list(join(directory, name))) !== null) return true;
+  }
+  return false;
 }
 
 const SIDE_NAME = basename(sideDirectory("/"));

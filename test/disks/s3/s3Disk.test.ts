@@ -3,6 +3,7 @@
 import { DirectoryNamespace } from "tiltyard";
 import { s3Disk } from "tiltyard/disks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startBucket } from "../../support/bucketDisks.js";
 import { BUCKET, CREDENTIALS, S3Server } from "../../support/s3Server.js";
 
 let server: S3Server;
@@ -97,5 +98,25 @@ describe("s3Disk", () => {
     await ns.table("t").delete("id = 1");
     expect(await ns.table("t").scan().toArray()).toEqual([{ id: 2 }, { id: 3 }]);
     await ns.close();
+  });
+
+  it("drops and makes tables where the server lists directories after their last object", async () => {
+    const { server, open } = await startBucket({ keepsDirectories: true });
+    await using ns = new DirectoryNamespace({ root: "/", disk: open() });
+    const disk = open();
+    for (const rows of [1, 2]) {
+      await ns.createTable(
+        { id: ["t"] },
+        Array.from({ length: rows }, (_, id) => ({ id })),
+      );
+      await ns.table("t").delete("id = 0");
+      expect(await ns.countTableRows({ id: ["t"] })).toBe(rows - 1);
+      await ns.dropTable({ id: ["t"] });
+      expect(await disk.stat?.("/t.lance")).toBeNull();
+      expect(await disk.list("/t.lance")).toContainEqual({ name: "data", kind: "directory" });
+      expect((await ns.listTables()).tables).toEqual([]);
+    }
+    expect([...server.objects.keys()].filter((key) => key.startsWith("t.lance"))).toEqual([]);
+    expect([...server.objects.keys()].filter((key) => key.includes("dropped"))).toEqual([]);
   });
 });
