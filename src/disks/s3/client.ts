@@ -96,14 +96,14 @@ export class S3Client {
     const { maxAttempts } = this.settings;
     let uncertainAttempts = 0;
     for (let attempt = 1; ; attempt++) {
-      const credentials = await this.#credentials.current();
-      const result = await this.#attempt(request, credentials);
+      const signing = { credentials: await this.#credentials.current(), skewMs: this.#skewMs };
+      const result = await this.#attempt(request, signing);
       if (!("error" in result)) return { ...result, uncertainAttempts };
       const { error, kind, retryAfterMs } = result;
       if (kind === "uncertain") uncertainAttempts++;
       const isLast = attempt >= maxAttempts;
       const isRefused =
-        kind === "final" || (kind === "credentials" && (isLast || !this.#renew(result, credentials)));
+        kind === "final" || (kind === "credentials" && (isLast || !this.#renew(result, signing)));
       // A refusal does not tell whether an earlier attempt stored the object.
       if (isRefused && (uncertainAttempts === 0 || !isWrite(request))) throw error;
       if (isRefused || isLast) {
@@ -114,23 +114,23 @@ export class S3Client {
     }
   }
 
-  /** Returns true if the next attempt has other credentials or another time. */
-  #renew({ dateMs }: FailedAttempt, refused: S3Credentials | null): boolean {
+  /** Returns true if the next attempt has other credentials or another time than the refused one. */
+  #renew({ dateMs }: FailedAttempt, refused: Signing): boolean {
     const skewMs = dateMs === null ? 0 : dateMs - Date.now();
-    if (Math.abs(skewMs - this.#skewMs) > TOLERATED_SKEW_MS) {
+    if (Math.abs(skewMs - refused.skewMs) > TOLERATED_SKEW_MS) {
       this.#skewMs = skewMs;
       return true;
     }
-    return this.#credentials.renew(refused);
+    return this.#credentials.renew(refused.credentials);
   }
 
   async #attempt(
     request: S3Request,
-    credentials: S3Credentials | null,
+    signing: Signing,
   ): Promise<Omit<S3Answer, "uncertainAttempts"> | FailedAttempt> {
     const { timeoutMs, fetch } = this.settings;
     const { body, maxBytes = MAX_XML_BYTES, memory } = request;
-    const { url, headers } = await this.#sign(request, credentials);
+    const { url, headers } = await this.#sign(request, signing);
     const timer = new IdleTimer(timeoutMs, timeoutMs + (body?.length ?? 0) / LEAST_UPLOADED_PER_MS);
     const what = describe(request);
     try {
@@ -184,7 +184,7 @@ export class S3Client {
 
   async #sign(
     { method, key, query, headers: ownHeaders, body }: S3Request,
-    credentials: S3Credentials | null,
+    { credentials, skewMs }: Signing,
   ): Promise<{ url: string; headers: Headers }> {
     const { bucketUrl, region } = this.settings;
     const search = Object.entries(query ?? {})
@@ -196,7 +196,7 @@ export class S3Client {
     headers.set("x-amz-content-sha256", body === undefined ? EMPTY_HASH : await sha256Of(body));
     if (credentials === null) return { url, headers };
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
-    const time = new Date(Date.now() + this.#skewMs);
+    const time = new Date(Date.now() + skewMs);
     // Yesterday's signing keys are of no use.
     if (this.#signingKeys.size > 16) this.#signingKeys.clear();
     const signed = await new AwsV4Signer({
@@ -213,6 +213,13 @@ export class S3Client {
     }).sign();
     return { url: signed.url.href, headers: signed.headers };
   }
+}
+
+/** Credentials and clock of an attempt. */
+interface Signing {
+  readonly credentials: S3Credentials | null;
+  /** Milliseconds that are added to this machine's time. */
+  readonly skewMs: number;
 }
 
 interface FailedAttempt extends AttemptFailure {

@@ -111,5 +111,10 @@ describe("a machine whose clock is wrong", () => {
     expect(await disk.list("/")).toBeNull();
     expect(await disk.list("/")).toBeNull();
     expect(server.requests).toHaveLength(3);
+    // Requests that were refused together are sent again together.
+    const other = open();
+    const names = ["a", "b", "c", "d"];
+    expect(await Promise.all(names.map((name) => other.list(`/${name}`)))).toEqual(names.map(() => null));
+    expect(server.requests).toHaveLength(3 + 8);
   });
 });

@@ -5,7 +5,7 @@
 
 import { dirname, join } from "node:path";
 import type { Disk } from "../../../src/io/disk/disk.js";
-import { isLocal } from "./diskLimits.js";
+import { isLocal, lacks } from "./diskLimits.js";
 import { suiteDisk } from "./suiteDisk.js";
 
 /** An entry of a directory. */
@@ -42,6 +42,10 @@ async function entriesBelow(disk: Disk, path: string, recursive: boolean): Promi
   if (entries === null) throw missing("scandir", path);
   const below: Entry[] = [];
   for (const { name, kind } of entries) {
+    // Some S3 servers list a directory for a while after its last object is gone.
+    const isThere =
+      kind === "file" || !lacks("emptyDirectories") || (await disk.stat(join(path, name))) !== null;
+    if (!isThere) continue;
     below.push({
       name,
       parentPath: path,
