@@ -2,14 +2,14 @@
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runsOf } from "../support/effort.js";
 import { FaultyProxy } from "../support/faultyProxy.js";
 import { chooseFault } from "./support/faults.js";
 import { STORES, Store } from "./support/stores.js";
 import { BucketWriter, expectRows } from "./support/writers.js";
 
 const WRITERS = 8;
-const COMMITS = runsOf("STORE_COMMITS", 500);
+const KILL_ROUNDS = Number(process.env.STORE_KILLS ?? 12);
+const COMMITS = Number(process.env.STORE_COMMITS ?? 500);
 
 describe.each(STORES)("processes that append to a table in a bucket of %s", (name) => {
   let store: Store;
@@ -65,8 +65,7 @@ describe.each(STORES)("processes that append to a table in a bucket of %s", (nam
     await using ns = await prepare("kills");
     const all = [];
     let unacknowledged = 0;
-    const ROUNDS = 12;
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < KILL_ROUNDS; round++) {
       const writers = await Promise.all(
         [0, 1].map((each) => BucketWriter.start(store.options("kills"), "t", 2 * round + each, 1000)),
       );
@@ -79,7 +78,7 @@ describe.each(STORES)("processes that append to a table in a bucket of %s", (nam
       // A killed writer has at most one commit under way.
       expect(unacknowledged).toBeLessThanOrEqual(1 + 2 * (round + 1));
     }
-    expect(all.length).toBeGreaterThan(ROUNDS / 2);
+    expect(all.length).toBeGreaterThan(KILL_ROUNDS / 2);
     const { version } = await ns.insertIntoTable({ id: ["t"] }, [{ writer: 1000, n: 0 }]);
     expect(version).toBe(all.length + unacknowledged + 1);
   });

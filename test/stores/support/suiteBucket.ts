@@ -1,11 +1,15 @@
-/** Starts a server with an empty bucket for the namespace suite, before its processes start. */
+/** Starts the server `SUITE_STORE` with an empty bucket for the namespace suite, before its processes start. */
 
-import { isMinioBuilt, STORES, Store, type StoreName } from "./stores.js";
+import type { TestProject } from "vitest/node";
+import { removeTempDirs } from "../../support/tempDir.js";
+import type { StoreName } from "./storeNames.js";
+import { Store } from "./stores.js";
 
-export default async function startSuiteBucket(): Promise<() => Promise<void>> {
-  const name = (process.env.SUITE_STORE ?? ((await isMinioBuilt()) ? "MinIO" : "moto")) as StoreName;
-  if (!STORES.includes(name)) throw new Error(`SUITE_STORE: must be one of ${STORES.join(", ")}`);
-  const store = await Store.start(name);
-  process.env.TILTYARD_TEST_BUCKET = JSON.stringify(store.options("suite"));
-  return () => store[Symbol.asyncDispose]();
+export default async function startSuiteBucket({ config }: TestProject): Promise<() => Promise<void>> {
+  const store = await Store.start(config.env.SUITE_STORE as StoreName);
+  config.env.TILTYARD_TEST_BUCKET = JSON.stringify(store.options("suite"));
+  return async () => {
+    await store[Symbol.asyncDispose]();
+    await removeTempDirs();
+  };
 }
