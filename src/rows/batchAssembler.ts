@@ -13,7 +13,7 @@ import { decodePage } from "../file/pages/decodePage.js";
 import { byteCountOf, decodeInThread, isForThread } from "../file/pages/pageDecoding.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
 import { PageWindows } from "../file/pages/pageWindows.js";
-import type { Arena } from "../io/memory/arena.js";
+import { Arena, type Lender } from "../io/memory/arena.js";
 import type { MemoryShare } from "../memory.js";
 import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
 import { assembleOutputs, type LeafPlan } from "./leafPlan.js";
@@ -54,10 +54,19 @@ export interface LeafPage {
   readonly rows: EncodedRows;
 }
 
+/** Threads that decode pages ahead of their turn. */
+export interface PageThreads {
+  readonly pool: WorkerPool;
+  /** Lends memory for texts, which are then valid until the next batch. Null: texts have their own memory. */
+  readonly lender: Lender<SharedArrayBuffer> | null;
+}
+
 /** A page that waits for its turn. */
 interface WaitingPage extends LeafPage {
   /** The values if a thread decodes them, null if no thread does, undefined if nobody has decided yet. */
   decoding: Promise<Column> | null | undefined;
+  /** Holds the texts that a thread decodes, if their memory is lent. */
+  texts: Arena<SharedArrayBuffer> | null;
 }
 
 /** Rows as the outputs of a plan. Blobs are descriptors. */
@@ -85,8 +94,8 @@ export class BatchAssembler {
   readonly #keeps: BatchBounds["keeps"];
   readonly #returned: readonly number[];
   readonly #queues: WaitingPage[][];
-  /** Threads that decode pages ahead of their turn; absent if this thread decodes all pages. */
-  readonly #pool: WorkerPool | undefined;
+  /** Null if this thread decodes all pages. */
+  readonly #threads: PageThreads | null;
   /** Number of waiting pages that a thread may decode, and that no thread was asked to decode yet. */
   #undecided = 0;
   readonly #current: (CurrentPage | null)[];
@@ -96,6 +105,8 @@ export class BatchAssembler {
   readonly #path: string;
   /** By leaf: holds the values of its current batch or page; null if these have memory of their own. */
   readonly #reused: readonly Arena[] | null;
+  /** By leaf: holds the texts of its current page if their memory is lent. */
+  readonly #texts: (Arena<SharedArrayBuffer> | null)[];
   #row: number;
 
   constructor(
@@ -103,13 +114,13 @@ export class BatchAssembler {
     span: RowSpan,
     bounds: BatchBounds,
     reused: readonly Arena[] | null = null,
-    pool?: WorkerPool,
+    threads: PageThreads | null = null,
   ) {
     // Threads decode whole pages; reused memory holds one window of a page.
-    if (reused !== null && pool !== undefined)
+    if (reused !== null && threads !== null)
       throw new InternalError("a batch in reused memory cannot go to threads");
     this.#reused = reused;
-    this.#pool = pool;
+    this.#threads = threads;
     this.span = span;
     this.#plan = plan;
     this.#batchRows = Math.min(bounds.batchRows, MAX_BATCH_ROWS);
@@ -117,6 +128,7 @@ export class BatchAssembler {
     this.#keeps = bounds.keeps;
     this.#queues = span.stored.map(() => []);
     this.#current = span.stored.map(() => null);
+    this.#texts = span.stored.map(() => null);
     this.#path = span.stored.find((stored) => stored !== null)?.file.path ?? "";
     this.#row = span.start;
     const { outputs, leaves } = plan;
@@ -135,14 +147,14 @@ export class BatchAssembler {
   add(page: LeafPage): void {
     const { layout, buffers } = page.rows;
     const isUndecided =
-      this.#pool !== undefined &&
+      this.#threads !== null &&
       isForThread(this.#plan.leaves[page.leaf].layout, layout, byteCountOf(buffers));
     if (isUndecided) this.#undecided++;
-    this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null });
+    this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null, texts: null });
   }
 
   /** Gives the next pages to threads: one to each thread, and one more that waits. */
-  #decodeAhead(pool: WorkerPool): void {
+  #decodeAhead({ pool, lender }: PageThreads): void {
     const most = pool.size + 1;
     let count = 0;
     for (const queue of this.#queues) for (const { decoding } of queue) if (decoding != null) count++;
@@ -152,8 +164,11 @@ export class BatchAssembler {
         if (count === most || page === undefined) continue;
         if (page.decoding !== undefined) continue;
         this.#undecided--;
-        page.decoding = decodeInThread(pool, this.#plan.leaves[page.leaf].layout, page.rows);
-        if (page.decoding !== null) count++;
+        const texts = lender === null ? null : new Arena(lender);
+        page.decoding = decodeInThread(pool, this.#plan.leaves[page.leaf].layout, page.rows, texts);
+        if (page.decoding === null) continue;
+        page.texts = texts;
+        count++;
       }
     }
   }
@@ -164,6 +179,11 @@ export class BatchAssembler {
     const batch = this.#cut(this.#row, end);
     this.#row = end;
     return batch;
+  }
+
+  /** Ends the use of the current pages. Nobody reads a batch any more. */
+  release(): void {
+    for (const texts of this.#texts.splice(0)) texts?.release();
   }
 
   /** Returns the bytes that the current pages and a batch cut from them take. */
@@ -181,7 +201,7 @@ export class BatchAssembler {
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.span.end) return false;
     await yieldToEventLoop();
-    if (this.#undecided > 0 && this.#pool !== undefined) this.#decodeAhead(this.#pool);
+    if (this.#undecided > 0 && this.#threads !== null) this.#decodeAhead(this.#threads);
     const held = new HeldBlocks(memory && this.#currentColumns());
     for (let index = 0; index < this.#queues.length; index++) {
       if (this.span.stored[index] === null) continue;
@@ -191,6 +211,8 @@ export class BatchAssembler {
         this.#current[index] = null;
         return false;
       }
+      this.#texts[index]?.release();
+      this.#texts[index] = next.texts;
       if (memory !== undefined) {
         const room = memory.hold(PAGES, held.bytes + this.#leastBytes(next));
         if (room !== undefined) await room;

@@ -42,6 +42,11 @@ export interface ReadOptions extends BatchBounds {
    * false.
    */
   readonly isTransient?: boolean;
+  /**
+   * True if texts may lie in shared memory that is valid only until the next batch is requested. Such texts
+   * come from threads. Default: false.
+   */
+  readonly lendsTexts?: boolean;
   /** Ends the reading: the next batch throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
@@ -79,6 +84,8 @@ export async function* readColumns<Span extends RowSpan>(
     options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
   const reused = options.isTransient === true ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const pool = threadsFor(source, options);
+  const lender = options.lendsTexts === true ? source.scratch.shared : null;
+  const threads = pool === undefined ? null : { pool, lender };
   const groups = mapAhead<PageGroup<Span>, FetchedGroup<Span>>(
     pageGroups(spans, readAhead),
     (group) => fetchGroup(source, plan, group, options),
@@ -89,7 +96,8 @@ export async function* readColumns<Span extends RowSpan>(
   try {
     for await (const { span, tasks, rows, arena } of groups) {
       if (assembler?.span !== span) {
-        assembler = new BatchAssembler(plan, span, options, reused, pool);
+        assembler?.release();
+        assembler = new BatchAssembler(plan, span, options, reused, threads);
         if (span.arena !== undefined) lent.push({ span, rowEnd: span.end, arena: span.arena });
       }
       const { row } = assembler;
@@ -120,6 +128,7 @@ export async function* readColumns<Span extends RowSpan>(
       }
     }
     // The consumer is done with the last batch. If it stops earlier, the garbage collector frees the memory.
+    assembler?.release();
     for (const { arena } of lent) arena.release();
     for (const arena of reused ?? []) arena.release();
   } finally {

@@ -3,10 +3,11 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Schema, Table } from "apache-arrow";
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import type { VariableColumn } from "../../src/arrow/columns/column.js";
 import { openInput } from "../../src/arrow/exchange/input.js";
 import type { Task, WorkerPool } from "../../src/async/workerPool.js";
+import { isSharedMemory } from "../../src/bytes/sharedCopy.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { HandlePool } from "../../src/io/disk/handles.js";
@@ -35,12 +36,17 @@ const texts = Array.from({ length: ROWS }, (_, row) => textOf(row));
 let path: string;
 let disk: Disk;
 beforeEach(async () => {
-  path = join(await makeTempDir(), "texts.lance");
   disk = new NodeDisk({ durability: "none" });
-  const table = new Table({ text: utf8s(texts) });
+  await writeTexts(join(await makeTempDir(), "texts.lance"), texts);
+});
+
+/** Writes a file of texts, which further calls of `readTexts` read. */
+async function writeTexts(newPath: string, values: readonly (string | null)[]): Promise<void> {
+  path = newPath;
+  const table = new Table({ text: utf8s(values) });
   const plan = planNewColumns(new Schema(table.schema.fields));
   await writeColumns(disk, path, plan, (await openInput(table)).batches, { version: "2.2" });
-});
+}
 
 /** Threads that answer when `until` resolves. */
 function slowPool(until: (task: number) => Promise<void>): WorkerPool {
@@ -53,9 +59,24 @@ function slowPool(until: (task: number) => Promise<void>): WorkerPool {
   return { size: 1, run, isWorth: () => true } as unknown as WorkerPool;
 }
 
+interface ReadTextsOptions {
+  readonly rows?: readonly [start: number, end: number];
+  readonly scratch?: ScratchMemory;
+  readonly lendsTexts?: boolean;
+  /** Called with the bytes of each batch. */
+  readonly onBatch?: (bytes: Uint8Array) => void;
+}
+
 /** Reads the texts of rows, with pages decoded by the threads of `pool`. */
-async function readTexts(pool: WorkerPool, [start, end] = [0, ROWS]) {
-  const scratch = new ScratchMemory(1 << 24);
+async function readTexts(
+  pool: WorkerPool,
+  {
+    rows: [start, end] = [0, ROWS],
+    scratch = new ScratchMemory(1 << 24),
+    lendsTexts,
+    onBatch,
+  }: ReadTextsOptions = {},
+) {
   const handles = new HandlePool(disk);
   const source = {
     handles,
@@ -68,12 +89,13 @@ async function readTexts(pool: WorkerPool, [start, end] = [0, ROWS]) {
   const { fields, file: columns } = columnsOfFile(file);
   const plan = planLeaves([[fields[0]!]]);
   const span = { stored: await openColumns([columns], plan.leaves), start, end, skipped: null };
-  const options = { batchRows: BATCH_ROWS, readAhead: STREAMED };
+  const options = { batchRows: BATCH_ROWS, readAhead: STREAMED, lendsTexts };
   const decoder = new TextDecoder();
   const texts: (string | null)[] = [];
   for await (const batch of readColumns(source, plan, [span], options)) {
     const column = batch.columns[0] as VariableColumn;
     const { offsets, bytes, validity } = column;
+    onBatch?.(bytes);
     for (let row = 0; row < batch.rowCount; row++) {
       const bit = (validity?.bitOffset ?? 0) + row;
       const isNull = validity !== null && ((validity.bytes[bit >>> 3]! >>> (bit & 7)) & 1) === 0;
@@ -100,5 +122,26 @@ it.each([
   [ROWS - 100, ROWS],
 ])("texts that threads decode are the same from row %d to %d", async (start, end) => {
   const pool = slowPool(() => sleep(5));
-  expect(await readTexts(pool, [start, end])).toEqual(texts.slice(start, end));
+  expect(await readTexts(pool, { rows: [start, end] })).toEqual(texts.slice(start, end));
+});
+
+it("texts in lent memory are the same, and all of that memory is given back", async () => {
+  const scratch = new ScratchMemory(1 << 24);
+  const lend = vi.spyOn(scratch.shared, "lend");
+  const giveBack = vi.spyOn(scratch.shared, "giveBack");
+  const onBatch = ({ buffer }: Uint8Array): void => expect(isSharedMemory(buffer)).toBe(true);
+  const pool = slowPool(() => sleep(5));
+  expect(await readTexts(pool, { scratch, lendsTexts: true, onBatch })).toEqual(texts);
+  expect(giveBack.mock.calls.length).toBe(lend.mock.calls.length);
+});
+
+it("texts that exceed their lent memory have memory of their own", async () => {
+  // Each symbol stands for eight bytes.
+  const repetitive = Array.from({ length: ROWS }, (_, row) => "abcdefgh".repeat(30) + row);
+  await writeTexts(join(await makeTempDir(), "repetitive.lance"), repetitive);
+  const onBatch = ({ buffer }: Uint8Array): void => expect(isSharedMemory(buffer)).toBe(false);
+  let taskCount = 0;
+  const pool = slowPool(async () => void taskCount++);
+  expect(await readTexts(pool, { lendsTexts: true, onBatch })).toEqual(repetitive);
+  expect(taskCount).toBeGreaterThan(0);
 });

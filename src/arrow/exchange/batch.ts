@@ -23,9 +23,15 @@ export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: 
   return new RecordBatch(schema, data);
 }
 
-/** A vector over the memory of a column, which has `rowCount` values. */
-export const vectorOf = (field: Field, column: Column, rowCount: number): Vector =>
-  new Vector([dataOf(field, column, rowCount)]);
+/**
+ * A vector over the memory of a column, which has `rowCount` values. Vectors of variable width have an empty
+ * second chunk. For a single chunk, the constructor makes closures, and V8 puts them among old objects: only
+ * a full garbage collection would free the values.
+ */
+export function vectorOf(field: Field, column: Column, rowCount: number): Vector {
+  const data = dataOf(field, column, rowCount);
+  return new Vector(column.kind === "variable" ? [data, data.slice(0, 0)] : [data]);
+}
 
 function dataOf({ name, type }: Field, column: Column, rowCount: number): Data {
   if (column.length !== rowCount) {

@@ -54,6 +54,9 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): CodeSy
 /** Fewer codes than this are decoded faster than the kernel gets its symbols. */
 const KERNEL_CODES = 2048;
 
+/** Makes memory of arbitrary content for decoded texts. Texts that outgrow it move to other memory. */
+export type AllocateTexts = (byteLength: number) => Uint8Array;
+
 /**
  * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than
  * there are values. They are overwritten with positions in the returned bytes.
@@ -63,9 +66,10 @@ export function decodeFsst(
   offsets: Int32Array,
   codes: Uint8Array,
   origin: PageOrigin,
+  allocate?: AllocateTexts,
 ): Uint8Array {
   const used = codes.subarray(offsets[0], offsets[offsets.length - 1]);
-  return decodeFsstPieces(symbols, offsets, [used], origin);
+  return decodeFsstPieces(symbols, offsets, [used], origin, allocate);
 }
 
 /**
@@ -77,28 +81,35 @@ export function decodeFsstPieces(
   offsets: Int32Array,
   pieces: readonly Uint8Array[],
   origin: PageOrigin,
+  allocate: AllocateTexts = unfilledBytes,
 ): Uint8Array {
   const codeCount = offsets[offsets.length - 1] - offsets[0];
   const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
-  if (decoder !== null) return decodeInKernel(decoder, symbols, offsets, pieces, origin);
+  if (decoder !== null) {
+    const output = allocate(estimateSize(symbols, pieces, codeCount));
+    return decodeInKernel(decoder, symbols, offsets, pieces, output, origin);
+  }
   const codes = pieces.length === 1 ? pieces[0] : concatBytes(pieces, codeCount);
   return decodeFsstPlainly(symbols, offsets, codes, origin);
 }
 
-/** {@link decodeFsstPieces} a block of codes at a time. */
+/**
+ * {@link decodeFsstPieces} a block of codes at a time.
+ * @param memory for the texts, unless they need more
+ */
 function decodeInKernel(
   decoder: FsstDecoder,
   symbols: CodeSymbols,
   offsets: Int32Array,
   pieces: readonly Uint8Array[],
+  memory: Uint8Array,
   origin: PageOrigin,
 ): Uint8Array {
   decoder.setSymbols(symbols.low, symbols.high, symbols.lengths);
   const { positions } = decoder;
   let pieceStart = offsets[0];
-  const codeCount = offsets[offsets.length - 1] - pieceStart;
   let write = 0;
-  let output = unfilledBytes(estimateSize(symbols, pieces, codeCount));
+  let output = memory;
   offsets[0] = 0;
   let value = 1;
   for (const piece of pieces) {

@@ -20,7 +20,7 @@ import { concatBytes } from "../../bytes/concat.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { encodingName } from "./fixed.js";
-import { decodeFsst, decodeFsstSymbols } from "./fsst.js";
+import { type AllocateTexts, decodeFsst, decodeFsstSymbols } from "./fsst.js";
 import { type Decompress, decompressor } from "./general.js";
 
 /** Largest position in the bytes of one page; offsets are gathered as 32-bit integers. */
@@ -170,8 +170,9 @@ export function finishVariable(
   offsets: Int32Array,
   bytes: Uint8Array,
   origin: PageOrigin,
+  allocateTexts?: AllocateTexts,
 ): VariableColumn {
-  const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin);
+  const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin, allocateTexts);
   return {
     kind: "variable",
     length: offsets.length - 1,
@@ -191,9 +192,10 @@ export function finishEach(
   offsets: Int32Array,
   stored: Uint8Array,
   origin: PageOrigin,
+  allocateTexts?: AllocateTexts,
 ): VariableColumn {
   const plain = decompress === null ? stored : decompressEach(stored, offsets, decompress, origin);
-  return finishVariable(layout, symbols, offsets, plain, origin);
+  return finishVariable(layout, symbols, offsets, plain, origin, allocateTexts);
 }
 
 /** Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. */

@@ -5,7 +5,7 @@ import { lazyTextColumn } from "../../arrow/columns/lazyColumn.js";
 import type { CodeSymbols, DecodedValues } from "../../arrow/columns/lazyValues.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
-import { decodeFsstPieces } from "./fsst.js";
+import { type AllocateTexts, decodeFsstPieces } from "./fsst.js";
 import { wordMemory } from "./pickBitpacked.js";
 import { areFewInOrder, eachChunk } from "./pickedRows.js";
 import { PickedValues } from "./pickVariable.js";
@@ -50,13 +50,20 @@ export class VariableChunks {
    * Returns the values of all chunks, as a column without validity.
    * @param allocate makes the memory of the chunks' content. If given, values are gathered, and codes
    *   decoded, when they are first read
+   * @param allocateTexts makes the memory of texts that are decoded now
    */
-  finish(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
+  finish(
+    layout: VariableLayout,
+    allocate?: (byteLength: number) => Uint8Array,
+    allocateTexts?: AllocateTexts,
+  ): VariableColumn {
     if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
     const { buffers, counts } = this;
     const { symbols, offsetBits } = this.encoding;
     if (allocate === undefined || offsetBits !== 32 || layout.offsetBits !== 32) {
-      return this.gather(layout, allocate);
+      return allocate === undefined && symbols !== null
+        ? this.decode(layout, symbols, allocateTexts)
+        : this.gather(layout, allocate);
     }
     let gathered: VariableColumn | null = null;
     const gather = (): VariableColumn => {
@@ -81,7 +88,6 @@ export class VariableChunks {
 
   private gather(layout: VariableLayout, allocate?: (byteLength: number) => Uint8Array): VariableColumn {
     const { symbols } = this.encoding;
-    if (allocate === undefined && symbols !== null) return this.decode(layout, symbols);
     const offsetBytes = 4 * (this.valueCount + 1);
     const memory = alignedBytes(allocate?.(offsetBytes + this.byteCount) ?? new Uint8Array(offsetBytes), 4);
     const offsets = new Int32Array(memory.buffer, memory.byteOffset, this.valueCount + 1);
@@ -93,11 +99,15 @@ export class VariableChunks {
   }
 
   /** Decodes the codes of all chunks where they lie. */
-  private decode(layout: VariableLayout, symbols: CodeSymbols): VariableColumn {
+  private decode(
+    layout: VariableLayout,
+    symbols: CodeSymbols,
+    allocateTexts: AllocateTexts | undefined,
+  ): VariableColumn {
     const offsets = new Int32Array(this.valueCount + 1);
     const pieces: Uint8Array[] = [];
     this.eachChunk(offsets, (codes) => pieces.push(codes));
-    const bytes = decodeFsstPieces(symbols, offsets, pieces, this.origin);
+    const bytes = decodeFsstPieces(symbols, offsets, pieces, this.origin, allocateTexts);
     return finishVariable(layout, null, offsets, bytes, this.origin);
   }
 

@@ -65,7 +65,8 @@ export function decodePage(
       expectRows(itemCount, flatCount, origin);
       expectRows(visibleItemCount, flatCount, origin);
     }
-    const events = fullZipDecoder.made.decodeFullZip(leaf, { page: page.fullZip, layers, buffers, origin });
+    const structural = { page: page.fullZip, layers, buffers, origin };
+    const events = fullZipDecoder.made.decodeFullZip(leaf, structural, options.allocateTexts);
     return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   if (page.constant !== undefined) {

@@ -20,6 +20,7 @@ import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { CompressiveEncoding, FixedSizeList } from "../../format/encodings.js";
 import { encodingName, fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
+import type { AllocateTexts } from "../compression/fsst.js";
 import { memberBytes, splitRows } from "../compression/packedStruct.js";
 import { resolveVariable } from "../compression/variable.js";
 import { VariableChunks } from "../compression/variableChunks.js";
@@ -51,6 +52,8 @@ interface ValuePage {
    * Makes the memory of values. Default: fresh memory; else coded values are decoded when first read.
    */
   readonly allocate?: AllocateValues;
+  /** Makes the memory of texts that are decoded from codes at once. Default: fresh memory. */
+  readonly allocateTexts?: AllocateTexts;
 }
 
 export function chunkValues(
@@ -71,7 +74,7 @@ export function chunkValues(
       return {
         bufferCount: 1,
         append: (buffers, count) => chunks.append(buffers[0], count),
-        finish: () => chunks.finish(layout, page.allocate),
+        finish: () => chunks.finish(layout, page.allocate, page.allocateTexts),
       };
     }
     case "packedStruct":

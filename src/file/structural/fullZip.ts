@@ -16,6 +16,7 @@
 
 import type { LeafLayout } from "../../arrow/columns/column.js";
 import type { FullZipLayout } from "../../format/encodings.js";
+import type { AllocateTexts } from "../compression/fsst.js";
 import {
   finishEach,
   MAXIMUM_POSITION,
@@ -28,10 +29,14 @@ import type { PageEvents } from "./miniBlock.js";
 import { decodePackedRows } from "./packedRows.js";
 import { valueShape } from "./valueShape.js";
 
-/** Decodes a page. Without lists it has as many events as values; the caller has checked both numbers. */
+/**
+ * Decodes a page. Without lists it has as many events as values; the caller has checked both numbers.
+ * @param allocateTexts makes the memory of texts that are decoded from codes
+ */
 export function decodeFullZip(
   layout: LeafLayout,
   { page, layers, buffers, origin }: StructuralPage<FullZipLayout>,
+  allocateTexts?: AllocateTexts,
 ): PageEvents {
   if (buffers.length < 1) throw corruptPage(origin, "full-zip page without buffers");
   const events = buffers[0];
@@ -55,7 +60,7 @@ export function decodeFullZip(
     const isPacked = page.valueCompression?.variablePackedStruct !== undefined;
     const encoding = isPacked ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
     const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin);
-    return { values: finishEach(layout, encoding, offsets, bytes, origin), levels };
+    return { values: finishEach(layout, encoding, offsets, bytes, origin, allocateTexts), levels };
   }
   return decodeFixedEvents(layout, page, layers, control, events, origin);
 }

@@ -18,6 +18,7 @@ import { bytesOf } from "../../bytes/view.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
+import type { AllocateTexts } from "../compression/fsst.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 import { type Levels, levelDecoder, type StructuralPage } from "../events/levels.js";
 import { RowStarts } from "../events/rowStarts.js";
@@ -41,6 +42,8 @@ export interface DecodeOptions {
    * values are decoded when they are first read.
    */
   readonly allocate?: AllocateValues;
+  /** Makes the memory of texts that are decoded from codes at once. Default: fresh memory. */
+  readonly allocateTexts?: AllocateTexts;
   /** Chunks of a mini-block page to decode. Default: all. */
   readonly chunks?: ChunkPlan;
   /** Chunks whose first event begins a row, whatever its repetition level says. Default: none. */
@@ -86,6 +89,7 @@ export function decodeMiniBlock(
       pageBytes: data.length,
       origin,
       allocate: hasDictionary ? undefined : allocate,
+      allocateTexts: options.allocateTexts,
     });
   if (values.bufferCount !== page.bufferCount) {
     throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);

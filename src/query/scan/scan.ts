@@ -75,7 +75,7 @@ export async function* scanColumns(
   request: RowsRequest,
 ): AsyncGenerator<ScannedRows> {
   const { projection, batchRows, batchBytes, keeps } = request;
-  const { readAhead, memory, isTransient, signal } = request;
+  const { readAhead, memory, isTransient, lendsTexts, signal } = request;
   const isScanned = request.limit === undefined || request.limit === Number.POSITIVE_INFINITY;
   const spans = mapAhead(
     wantedFragments(source, request),
@@ -95,6 +95,7 @@ export async function* scanColumns(
     readAhead,
     memory,
     isTransient,
+    lendsTexts,
     signal,
   };
   const batches = readColumns(source, projection, spans, options);

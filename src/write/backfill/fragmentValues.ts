@@ -4,6 +4,7 @@
  * computed again.
  */
 
+import { DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -11,7 +12,9 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { type Limit, mapAhead, runParallel } from "../../async/parallel.js";
 import { performance } from "../../async/timers.js";
 import { lowerBound } from "../../bytes/search.js";
+import { hasSharedMemory, isSharedMemory } from "../../bytes/sharedCopy.js";
 import { CorruptFileError } from "../../errors.js";
+import { trimmedColumn } from "../../file/writing/heldColumns.js";
 import type { DataFragment } from "../../format/table.js";
 import { Arena, type Lender } from "../../io/memory/arena.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
@@ -189,24 +192,29 @@ async function computeTask(
 
 async function* inputBatches(
   source: FragmentSource,
-  { projection }: ResolvedBackfill,
+  { projection, isByRow }: ResolvedBackfill,
   { fragment, rows }: Task,
   { batchSize, leastRows, signal }: ValuesOptions,
 ): AsyncGenerator<InputRows> {
   let slot = 0;
+  // A function of rows gets texts as strings, one row at a time.
+  const areStrings = projection.schema.fields.map(
+    ({ type }) => isByRow && (DataType.isUtf8(type) || DataType.isLargeUtf8(type)),
+  );
   const batchOf = (columns: readonly Column[], count: number): InputRows => {
     slot += count;
     return {
       fragmentId: fragment.id,
       offsets: rows.subarray(slot - count, slot),
-      columns,
+      columns: columns.map((column, index) => (areStrings[index] ? column : keptColumn(column))),
     };
   };
   const selection = { fragment, rows, seenRows: fragment.physicalRows };
   /** Rows that were read and are too few for a batch. */
   let rest: BatchRows | null = null;
   const scannedRows = Math.max(1, Math.floor(READ_ROWS / batchSize.most)) * batchSize.most;
-  for await (const read of readRows(source, projection, selection, signal, scannedRows)) {
+  const reading = { batchRows: scannedRows, lendsTexts: true };
+  for await (const read of readRows(source, projection, selection, signal, reading)) {
     const batch: BatchRows = rest === null ? read : joined(rest, read);
     const { columns, rowCount } = batch;
     rest = null;
@@ -214,13 +222,19 @@ async function* inputBatches(
       const count = Math.min(batchSize.rows, rowCount - start);
       const isWhole = start === 0 && count === rowCount;
       const cutOut = isWhole ? columns : columns.map((column) => sliceColumn(column, start, count));
-      if (count < leastRows) rest = { columns: cutOut, rowCount: count };
+      if (count < leastRows) rest = { columns: cutOut.map(keptColumn), rowCount: count };
       else yield batchOf(cutOut, count);
       start += count;
     }
   }
   if (rest !== null) yield batchOf(rest.columns, rest.rowCount);
 }
+
+/** Returns the column with memory of its own in place of memory that threads lend. */
+const keptColumn = (column: Column): Column =>
+  hasSharedMemory(column)
+    ? trimmedColumn(column, (bytes) => (isSharedMemory(bytes.buffer) ? bytes.slice() : bytes))
+    : column;
 
 const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
   columns: first.columns.map((column, index) => concatColumns([column, second.columns[index]])),

@@ -16,22 +16,26 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** Rows of the first batch, whose size tells how large the next ones may be. */
 const FIRST_ROWS = 1024;
 
-/**
- * @param projection stored columns, without addresses
- * @param batchRows maximum rows of a batch when all rows are read
- */
+export interface ReadRowsOptions {
+  /** Maximum rows of a batch when all rows are read. */
+  readonly batchRows?: number;
+  /** True if texts may lie in shared memory that is valid only until the next batch is requested. */
+  readonly lendsTexts?: boolean;
+}
+
+/** @param projection stored columns, without addresses */
 export function readRows(
   source: FragmentSource,
   projection: Projection,
   selection: Selection,
   signal: AbortSignal | undefined,
-  batchRows = BATCH_ROWS,
+  { batchRows = BATCH_ROWS, lendsTexts }: ReadRowsOptions = {},
 ): AsyncGenerator<BatchRows> {
   const { rows, fragment } = selection;
   if (!isDense(rows, fragment.physicalRows, projection)) {
     return takeSome(source, projection, selection, signal);
   }
-  const bounds = { batchRows, batchBytes: BATCH_BYTES, readAhead: STREAMED, signal };
+  const bounds = { batchRows, batchBytes: BATCH_BYTES, readAhead: STREAMED, lendsTexts, signal };
   return pickScanned(scanColumns(source, { fragments: [fragment], projection, ...bounds }), rows);
 }
 
