@@ -56,9 +56,15 @@ const open = (root: string, disk: Disk = new ImmovableDisk(), allowedBases: read
 const left = async (root: string): Promise<string[]> =>
   (await readdir(root)).filter((name) => name !== "__manifest").sort();
 
+/** Makes locks old. Retries if the lock of the catalog vanishes meanwhile, which is released. */
 async function expireLocks(root: string): Promise<void> {
-  for (const name of await readdir(root, { recursive: true })) {
-    if (basename(name).startsWith(".tiltyard.lock")) await utimes(join(root, name), 1, 1);
+  try {
+    for (const name of await readdir(root, { recursive: true })) {
+      if (basename(name).startsWith(".tiltyard.lock")) await utimes(join(root, name), 1, 1);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    await expireLocks(root);
   }
 }
 

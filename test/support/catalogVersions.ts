@@ -5,6 +5,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { DirectoryNamespace } from "tiltyard";
 import { MAX_KEPT_VERSIONS, MIN_KEPT_VERSIONS } from "../../src/catalog/rows/oldVersions.js";
+import { LOCK_NAME } from "../../src/io/lock/lease.js";
 import { parseManifestName } from "../../src/table/versions/paths.js";
 
 export { MAX_KEPT_VERSIONS as MAX_KEPT, MIN_KEPT_VERSIONS as MIN_KEPT };
@@ -32,7 +33,11 @@ export async function catalogVersions(root: string): Promise<CatalogVersions> {
   const emptied: number[] = [];
   const whole: number[] = [];
   const inodes = new Map<number, number>();
-  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+  const options = { recursive: true, withFileTypes: true } as const;
+  // A released lock beside them may vanish meanwhile.
+  const parts = (await readdir(directory)).filter((name) => name !== LOCK_NAME);
+  const entries = await Promise.all(parts.map((part) => readdir(join(directory, part), options)));
+  for (const entry of entries.flat()) {
     if (!entry.isFile()) continue;
     const { ino, size } = await stat(join(entry.parentPath, entry.name));
     inodes.set(ino, size);

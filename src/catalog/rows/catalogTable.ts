@@ -279,7 +279,7 @@ export async function changeCatalog(
   for (let attempt = 1; ; attempt++) {
     let isLocked = false;
     try {
-      const changed = await withSteadyLock(root, { ...environment.lock, signal }, (lease) => {
+      const changed = await withSteadyLock(root, { ...environment.lock, signal, keep: true }, (lease) => {
         isLocked = true;
         return changeUnderLock(environment, plan, lease);
       });

@@ -14,8 +14,9 @@
  *
  * Making and removing directories often costs more than a change of the table. A process that changes a table
  * repeatedly may therefore keep the lock when it releases it (`keep`), by renaming its entry to one that
- * names nobody. Such a lock is free: another process may remove it, and the process that kept it may rename
- * the entry again (`retake`). The first of them gets the lock.
+ * names nobody. Such a lock is free: any process may rename the entry again and so take the lock (`retake`,
+ * `kept`). The first of them gets it. Processes that wait for each other thus hand one directory over, and
+ * file systems are spared a new one for each change.
  *
  * A directory without an owner's entry is unlocked: its maker died, or is about to make the entry. A waiter
  * may remove it. Its maker then fails to make the entry, and tries again.
@@ -41,6 +42,16 @@ import { newKeptName, newOwnerName } from "./lockOwner.js";
 
 type NodeDone = (error: Error | null) => void;
 
+/** Entry of a lock that its last holder kept. */
+export interface KeptEntry {
+  readonly name: string;
+  /** Milliseconds since the epoch when a holder last renewed it. */
+  readonly renewedMs: number;
+}
+
+/** Age up to which the entry of a kept lock is not renewed, as a part of the time that makes a lock stale. */
+const FRESH_PART = 0.25;
+
 /** An attempt to take a table's lock, and then its hold. It is also the file system of proper-lockfile. */
 export class HeldLock implements LockLease {
   readonly #confinement: Confinement;
@@ -55,13 +66,16 @@ export class HeldLock implements LockLease {
   #renaming: Promise<boolean> = Promise.resolve(true);
   #release: (() => Promise<void>) | null = null;
   #isHeld = false;
+  readonly #kept: KeptEntry | undefined;
   #lost = false;
   #renewedMs = 0;
   #renewedTickMs = 0;
   /** Time of the entry that proper-lockfile set last. */
   #setTo = new Date();
 
-  constructor(confinement: Confinement, directory: string, staleMs: number) {
+  /** @param kept entry of a lock that its last holder kept, to take it over. Default: makes a new lock */
+  constructor(confinement: Confinement, directory: string, staleMs: number, kept?: KeptEntry) {
+    this.#kept = kept;
     this.#confinement = confinement;
     this.#directory = directory;
     this.#lockPath = path.join(directory, LOCK_NAME);
@@ -206,9 +220,23 @@ export class HeldLock implements LockLease {
     this.#renewedTickMs = performance.now();
   }
 
-  /** Makes the lock's directory and the owner's entry; fails with EEXIST if another process was first. */
+  /** Makes or takes over the lock; fails with EEXIST if another process was first. */
+  async #take(): Promise<void> {
+    const takenAt = new Date();
+    const kept = this.#kept;
+    await (kept === undefined ? this.#make() : this.#takeKept(kept));
+    // If the directory was removed and made again meanwhile, it may hold two entries, and both owners give
+    // way. If this process was suspended for long, others took it for dead and removed its entry.
+    if (!(await this.#isAlone())) {
+      await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(nullIfMissing);
+      throw heldByAnother();
+    }
+    this.#noteRenewal(takenAt);
+    this.#isHeld = true;
+  }
+
+  /** Makes the lock's directory and the owner's entry. */
   async #make(): Promise<void> {
-    const madeAt = new Date();
     await makeDirectory(this.#confinement, this.#lockPath);
     try {
       await makeEntry(this.#confinement, this.#ownerPath);
@@ -218,14 +246,22 @@ export class HeldLock implements LockLease {
       await removeDirectory(this.#confinement, this.#lockPath).catch(() => undefined);
       throw error;
     }
-    // If the directory was removed and made again meanwhile, it may hold two entries, and both owners give
-    // way. If this process was suspended for long, others took it for dead and removed its entry.
-    if (!(await this.#isAlone())) {
-      await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(nullIfMissing);
-      throw heldByAnother();
+  }
+
+  /** Renames the entry of a kept lock to the owner's. */
+  async #takeKept({ name, renewedMs }: KeptEntry): Promise<void> {
+    try {
+      await renameEntry(this.#confinement, path.join(this.#lockPath, name), this.#ownerPath);
+    } catch (error) {
+      // The request may have been repeated after its first answer was lost.
+      if ((await statOrUndefined(this.#ownerPath).catch(() => undefined)) === undefined)
+        throw isMissing(error) || isForbidden(error) ? heldByAnother() : error;
     }
-    this.#noteRenewal(madeAt);
-    this.#isHeld = true;
+    // The entry keeps its time when it is renamed, and passes through many hands.
+    const isFresh = Math.abs(Date.now() - renewedMs) < this.#staleMs * FRESH_PART;
+    if (isFresh || (await this.#touch().catch(() => false))) return;
+    await removeEntry(this.#confinement, this.#lockPath, this.#owner).catch(() => undefined);
+    throw heldByAnother();
   }
 
   /** Removes the owner's entry, which decides the release; then the directory unless it has another. */
@@ -242,7 +278,7 @@ export class HeldLock implements LockLease {
   /** Returns the calls that proper-lockfile makes, all on the lock's directory. */
   #fileSystem() {
     return {
-      mkdir: (_: string, done: NodeDone) => answer(this.#make(), done),
+      mkdir: (_: string, done: NodeDone) => answer(this.#take(), done),
       // An attempt needs no stat: the caller has looked for another holder, and the new entry's time is
       // known.
       stat: (_: string, done: (error: Error | null, stats?: { mtime: Date }) => void) => {
@@ -271,6 +307,13 @@ export class HeldLock implements LockLease {
     };
   }
 }
+
+/**
+ * Returns true if an entry may not be renamed: another user keeps the lock, or a process on Windows looks at
+ * it. In a moment, the process that keeps it removes it.
+ */
+export const isForbidden = (error: unknown): boolean =>
+  codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
 
 /** Returns the error that proper-lockfile expects if the directory already exists. */
 const heldByAnother = (): Error =>

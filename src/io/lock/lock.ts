@@ -56,8 +56,8 @@ export const DEFAULT_STALE_MS = 10_000;
 const MIN_STALE_MS = 2_000;
 const DEFAULT_WAIT_MS = 60_000;
 /**
- * Milliseconds between two looks at a held lock. All waiters use the same number, so that each has the same
- * chance. A lock that is held for longer than a commit is looked at less often ({@link PATIENT_LOOK_MS}).
+ * Milliseconds between two attempts at a lock of a disk, or of a caller with a number of retries. Callers
+ * that have waited for {@link PATIENT_AFTER_MS} try less often.
  */
 const LOOK_MS = 1;
 const PATIENT_LOOK_MS = 3;
@@ -128,15 +128,14 @@ export async function withLock<T>(
   const queues = queuesOf(options.locks);
   const queue = await enter(queues, resolved, deadlineMs, options.signal);
   try {
-    const { lock, isContended, keep } = await acquire(resolved, deadlineMs, options);
+    const { lock, keep } = await acquire(resolved, deadlineMs, options);
     let isDone = false;
     try {
       const value = await fn(lock);
       isDone = true;
       return value;
     } finally {
-      // Processes that wait for a lock get it sooner if it is removed.
-      await (options.keep === true && isDone && !isContended && keep !== null ? keep() : lock.release());
+      await (options.keep === true && isDone && keep !== null ? keep() : lock.release());
     }
   } finally {
     leaveQueue(queues, resolved, queue);
@@ -185,14 +184,19 @@ function leaveQueue(queues: Queues, resolved: string, queue: Queue): void {
 
 interface AcquiredLock {
   readonly lock: DiskLock;
-  /** True if other processes held the lock, or had kept it. */
-  readonly isContended: boolean;
-  /** Releases the lock in a way that lets this thread retake it soon; null without such a way. */
+  /** Releases the lock in a way that lets this thread or a waiter take it sooner; null without such a way. */
   readonly keep: (() => Promise<void>) | null;
 }
 
-/** Takes the lock once it is free; returns null if it is held. @param attempt number from 1 */
-type Attempt = (attempt: number) => Promise<AcquiredLock | null>;
+interface Attempts {
+  /** Takes the lock if it is free; returns null if it is held. */
+  take(): Promise<AcquiredLock | null>;
+  /**
+   * Waits until it is time for another attempt.
+   * @param lookMs milliseconds between two attempts, if nothing shows that the lock is free
+   */
+  wait(lookMs: number): Promise<void>;
+}
 
 async function acquire(resolved: string, deadlineMs: number, options: LockOptions): Promise<AcquiredLock> {
   const maxAttempts = 1 + (options.retries ?? Number.POSITIVE_INFINITY);
@@ -200,9 +204,9 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   const { locks } = options;
   if (locks === undefined) {
     const kept = await retakeLock(resolved, staleMs);
-    if (kept !== null) return acquiredOf(resolved, kept, false);
+    if (kept !== null) return acquiredOf(resolved, kept);
   }
-  const take =
+  const attempts =
     locks === undefined
       ? await localAttempts(resolved, staleMs, options)
       : attemptsOn(locks, resolved, staleMs, options);
@@ -210,7 +214,7 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   let obstructedMs: number | null = null;
   for (let attempt = 1; ; attempt++) {
     try {
-      const acquired = await take(attempt);
+      const acquired = await attempts.take();
       if (acquired !== null) return acquired;
       obstructedMs = null;
     } catch (error) {
@@ -219,39 +223,48 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
     }
     const nowMs = performance.now();
     if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(resolved);
-    const lookMs = locks?.lookMs ?? (nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS);
-    await untilAborted(sleep(lookMs * (0.5 + Math.random())), options.signal);
+    const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
+    // A number of attempts is also a bound of their time.
+    const pause = options.retries === undefined ? attempts.wait(lookMs) : pauseOf(locks?.lookMs ?? lookMs);
+    await untilAborted(pause, options.signal);
   }
 }
 
-const acquiredOf = (resolved: string, lock: HeldLock, isContended: boolean): AcquiredLock => ({
+const acquiredOf = (resolved: string, lock: HeldLock): AcquiredLock => ({
   lock,
-  isContended,
   keep: () => keepLock(resolved, lock),
 });
 
+/** Pauses for about as long, so that waiters do not look at the same moments. */
+const pauseOf = (lookMs: number): Promise<void> => sleep(lookMs * (0.5 + Math.random()));
+
 /** Returns attempts at a lock of the local file system. */
-async function localAttempts(resolved: string, staleMs: number, options: LockOptions): Promise<Attempt> {
+async function localAttempts(resolved: string, staleMs: number, options: LockOptions): Promise<Attempts> {
   const confinement = options.confinement ?? (await localConfinement.get()).UNCONFINED;
   const fence = options.fence ?? (async () => undefined);
   const { HeldLock } = await holding.get();
-  const { freeUnlessHeld } = await judging.get();
-  return async (attempt) => {
-    // A look costs a twentieth of an attempt, and most looks at a contended lock find it held.
-    const lockState = await freeUnlessHeld(confinement, resolved, staleMs, fence);
-    if (lockState === "held") return null;
-    const lock = new HeldLock(confinement, resolved, staleMs);
-    if (!(await lock.tryAcquire())) return null;
-    return acquiredOf(resolved, lock, lockState === "freed" || attempt > 1);
+  const { freeUnlessHeld, untilReleased } = await judging.get();
+  return {
+    async take() {
+      // A look costs a twentieth of an attempt, and most looks at a contended lock find it held.
+      const state = await freeUnlessHeld(confinement, resolved, staleMs, fence);
+      if (state === "held") return null;
+      const lock = new HeldLock(confinement, resolved, staleMs, state === "free" ? undefined : state);
+      return (await lock.tryAcquire()) ? acquiredOf(resolved, lock) : null;
+    },
+    wait: () => untilReleased(resolved),
   };
 }
 
 /** Returns attempts at a lock that the disk brings. */
-function attemptsOn(locks: DiskLocks, resolved: string, staleMs: number, options: LockOptions): Attempt {
+function attemptsOn(locks: DiskLocks, resolved: string, staleMs: number, options: LockOptions): Attempts {
   const fence = options.fence ?? (async () => undefined);
-  return async (attempt) => {
-    const lock = await locks.tryAcquire(resolved, { staleMs, fence });
-    return lock && { lock, isContended: attempt > 1, keep: null };
+  return {
+    async take() {
+      const lock = await locks.tryAcquire(resolved, { staleMs, fence });
+      return lock && { lock, keep: null };
+    },
+    wait: (lookMs) => pauseOf(locks.lookMs ?? lookMs),
   };
 }
 

@@ -5,7 +5,7 @@
  * - A lock directory without a holder's entry is being made or removed, or its process died in between. It is
  *   removed after a moment without a change. If its process is still making it, that process notices and
  *   tries again.
- * - A lock that its last holder kept for its next change names nobody, and may be taken.
+ * - A lock that its last holder kept for the next change names nobody, and may be taken (heldLock.ts).
  * - Any other holder counts as dead if its entry has not changed for `staleMs` of this process's own time.
  *   Clocks of two machines are never compared, so a lock with a time in the future goes stale, too. Only a
  *   lock that is old by any clock counts as dead at first sight.
@@ -23,12 +23,20 @@
  */
 
 import path from "node:path";
-import { ageClockMs, performance } from "../../async/timers.js";
+import { ageClockMs, performance, setTimeout } from "../../async/timers.js";
 import type { Confinement } from "../disk/confinement.js";
 import { removeTree } from "../disk/directoryTrees.js";
-import { codeOf, isMissing, nullIfMissing } from "../disk/errno.js";
+import { isMissing, nullIfMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
-import { entriesOfLock, removeDirectory, removeEntry, renameEntry, statOrUndefined } from "./heldLock.js";
+import {
+  entriesOfLock,
+  isForbidden,
+  type KeptEntry,
+  removeDirectory,
+  removeEntry,
+  renameEntry,
+  statOrUndefined,
+} from "./heldLock.js";
 import { LOCK_NAME } from "./lease.js";
 import { type EntryKind, entryKindOf, isDeadProcess, isKeptName, newFencingName } from "./lockOwner.js";
 
@@ -45,8 +53,14 @@ const OLD_MS = 60_000;
 const EMPTY_MS = 30;
 /** Maximum milliseconds between two looks that count as watched: suspensions do not count. */
 const MAX_WATCHED_STEP_MS = 1000;
-/** Milliseconds between two looks at the holder. In between, a waiter only checks that the lock exists. */
+/** Milliseconds between two looks at the holder. In between, a waiter only checks that its entry exists. */
 const LOOK_MS = 20;
+/** Milliseconds between two such checks: a part of the time for which the waiter has seen the holder. */
+const PAUSE_PART = 0.25;
+const MIN_PAUSE_MS = 1;
+const MAX_PAUSE_MS = 10;
+/** Maximum number of listings of a lock that changes hands meanwhile. */
+const MAX_LISTINGS = 3;
 /** Maximum number of watched locks; the one with the oldest look is forgotten first. */
 const MAX_WATCHED = 1024;
 
@@ -67,6 +81,8 @@ interface LockEntry {
   readonly kind: EntryKind;
   /** Milliseconds since the epoch when the process last showed that it runs, by its own clock. */
   readonly renewedMs: number;
+  /** True if this process may renew the entry: another user's entry can only be renamed. */
+  readonly isRenewable: boolean;
 }
 
 /** A lock as the disk shows it. */
@@ -82,32 +98,59 @@ interface LockOnDisk {
 }
 
 /**
- * Takes the lock of a directory from a dead process.
- * @returns "held" if a living process holds it, as far as can be told; "free" if there is no lock; "freed" if
- *   it was taken from a dead process or one that kept it
+ * Removes the lock of a directory if its holder is dead.
+ * @returns "held" if a living process holds it, as far as can be told; "free" if there is no lock, or no
+ *   longer; the entry to take it by if its last holder kept it
  */
 export async function freeUnlessHeld(
   confinement: Confinement,
   directory: string,
   staleMs: number,
   fence: Fence,
-): Promise<"held" | "freed" | "free"> {
+): Promise<"held" | "free" | KeptEntry> {
   const lockPath = path.join(directory, LOCK_NAME);
   const watched = watches.peek(lockPath);
   if (watched !== undefined && performance.now() - watched.lookedMs < LOOK_MS) {
     if ((await statOrUndefined(watched.entryPath)) !== undefined) return "held";
   }
   const lock = await findLock(lockPath);
-  if (lock !== null && !seemsDead(lock, staleMs)) return "held";
+  if (lock === null) {
+    watches.delete(lockPath);
+    return "free";
+  }
+  const kept = keptEntryOf(lock);
+  if (kept !== null) return kept;
+  if (!seemsDead(lock, staleMs)) return "held";
   try {
-    if (lock !== null) await takeOver(confinement, directory, lock, fence);
+    await takeOver(confinement, directory, lock, fence);
   } catch (error) {
-    // Another user keeps this lock. Only that process can remove it, and does so in a moment.
-    if (lock !== null && isKept(lock) && isForbidden(error)) return "held";
+    if (isKept(lock) && isForbidden(error)) return "held";
     throw error;
   }
   watches.delete(lockPath);
-  return lock === null ? "free" : "freed";
+  return "free";
+}
+
+/**
+ * Waits until the entry of the holder that {@link freeUnlessHeld} saw is gone, or until it is time for
+ * another look at the holder. The longer the holder has been seen, the longer are the pauses between two
+ * looks at its entry. They are the same for all waiters, so that each has the same chance.
+ */
+export function untilReleased(directory: string): Promise<void> {
+  const watched = watches.peek(path.join(directory, LOCK_NAME));
+  return new Promise((resolve) => {
+    const look = () => {
+      if (watched === undefined || performance.now() - watched.lookedMs >= LOOK_MS) return resolve();
+      // The next attempt meets the same error, and reports it.
+      statOrUndefined(watched.entryPath).then((stats) => (stats === undefined ? resolve() : wait()), resolve);
+    };
+    const wait = () => {
+      const heldMs = watched === undefined ? 0 : watched.quietMs + performance.now() - watched.lookedMs;
+      const pauseMs = Math.min(Math.max(MIN_PAUSE_MS, heldMs * PAUSE_PART), MAX_PAUSE_MS);
+      setTimeout(look, pauseMs * (0.5 + Math.random()));
+    };
+    wait();
+  });
 }
 
 /** Returns the state of a lock: "held" (by a living process, as it seems), "dead" or "free". */
@@ -117,7 +160,17 @@ export async function lookAtLock(directory: string, staleMs: number): Promise<"h
   return seemsDead(lock, staleMs) ? "dead" : "held";
 }
 
+/** Finds the lock at a path; null if there is none. */
 async function findLock(lockPath: string): Promise<LockOnDisk | null> {
+  for (let look = 1; look <= MAX_LISTINGS; look++) {
+    const lock = await listLock(lockPath);
+    if (lock !== "changing") return lock;
+  }
+  return null;
+}
+
+/** Returns the state of a lock; "changing" if it was released or taken over after the listing. */
+async function listLock(lockPath: string): Promise<LockOnDisk | null | "changing"> {
   // Mostly there is no lock, and a stat costs far less than a failed listing.
   const stats = await statOrUndefined(lockPath);
   if (stats === undefined) return null;
@@ -133,17 +186,28 @@ async function findLock(lockPath: string): Promise<LockOnDisk | null> {
       continue;
     }
     const entry = await statOrUndefined(path.join(lockPath, name));
-    // The lock was released or taken over after the listing.
-    if (entry === undefined) return null;
+    if (entry === undefined) return "changing";
     // Another process made the entry before its renaming; only its change time shows when the fencing
     // began.
-    entries.push({ name, kind, renewedMs: kind === "fencing" ? entry.ctimeMs : entry.mtimeMs });
+    const renewedMs = kind === "fencing" ? entry.ctimeMs : entry.mtimeMs;
+    entries.push({ name, kind, renewedMs, isRenewable: mayRenew(entry.uid) });
   }
   const times = entries.length === 0 ? [stats.mtimeMs] : entries.map(({ renewedMs }) => renewedMs);
   return { path: lockPath, isDirectory, entries, foreignEntries, renewedMs: Math.max(...times) };
 }
 
-const isForbidden = (error: unknown): boolean => codeOf(error) === "EACCES" || codeOf(error) === "EPERM";
+/** Returns true if this process may set the times of an entry of a user. */
+function mayRenew(uid: number): boolean {
+  const ours = process.getuid?.();
+  return ours === undefined || ours === 0 || ours === uid;
+}
+
+/** Returns the entry by which any process of its user may take a kept lock; null if there is none. */
+function keptEntryOf(lock: LockOnDisk): KeptEntry | null {
+  const [entry] = lock.entries;
+  const isTakable = isKept(lock) && lock.entries.length === 1 && lock.foreignEntries.length === 0;
+  return isTakable && entry.isRenewable ? entry : null;
+}
 
 /** Returns true if the last holder of a lock has released it. */
 const isKept = ({ entries }: LockOnDisk): boolean =>
@@ -158,11 +222,17 @@ function seemsDead(
   { path: lockPath, isDirectory, entries, foreignEntries, renewedMs }: LockOnDisk,
   staleMs: number,
 ): boolean {
-  if (entries.length > 0 && entries.every((entry) => isDeadProcess(entry.name, entry.renewedMs))) return true;
-  if (ageClockMs() - renewedMs >= Math.max(OLD_MS, OLD_FACTOR * staleMs)) return true;
   const nowMs = performance.now();
   const signature = JSON.stringify([entries, foreignEntries, renewedMs]);
   const before = watches.peek(lockPath);
+  // A process that took the lock a moment ago, since the last look, runs. The next look asks for it.
+  const isNew =
+    before !== undefined && before.signature !== signature && nowMs - before.lookedMs < 2 * LOOK_MS;
+  const mayBeDead = !isNew || entries.every(({ name }) => isKeptName(name));
+  if (mayBeDead && entries.length > 0) {
+    if (entries.every((entry) => isDeadProcess(entry.name, entry.renewedMs))) return true;
+  }
+  if (ageClockMs() - renewedMs >= Math.max(OLD_MS, OLD_FACTOR * staleMs)) return true;
   const quietMs =
     before?.signature === signature
       ? before.quietMs + Math.min(nowMs - before.lookedMs, MAX_WATCHED_STEP_MS)

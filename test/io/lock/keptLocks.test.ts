@@ -1,7 +1,7 @@
 /** A released lock is kept: it is free for everybody, and is taken again without a new directory. */
 
 import { spawnSync } from "node:child_process";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
@@ -21,6 +21,9 @@ const KEEP = { keep: true, staleMs: 600_000, waitMs: 5000 };
 const LOCK_COUNTER = fileURLToPath(new URL("../../support/processes/lockCounter.mjs", import.meta.url));
 
 const lockOf = (directory: string): string => path.join(directory, LOCK_NAME);
+
+/** Milliseconds since a file or directory changed. */
+const ageOf = async (filePath: string): Promise<number> => Date.now() - (await stat(filePath)).mtimeMs;
 
 async function keepLockOf(directory: string): Promise<void> {
   await withLock(directory, KEEP, async () => {});
@@ -124,7 +127,7 @@ test("an engine without kept locks finds a dead owner", () => {
   expect(() => process.kill(Number(pid), 0)).toThrow(expect.objectContaining({ code: "ESRCH" }));
 });
 
-test("a kept lock that another process has taken is waited for, and not kept the next time", async () => {
+test("a kept lock that another process has taken is waited for", async () => {
   const directory = await makeTempDir();
   await keepLockOf(directory);
   await rm(lockOf(directory), { recursive: true });
@@ -137,7 +140,55 @@ test("a kept lock that another process has taken is waited for, and not kept the
   await rm(path.join(lockOf(directory), foreign), { recursive: true });
   await waiting;
   expect(order).toEqual(["released", "mine"]);
-  expect(await entriesOfLock(directory)).toBeNull();
+});
+
+test("a waiter takes the directory of a lock that its holder keeps", async () => {
+  const directory = await makeTempDir();
+  const foreign = foreignOwner();
+  await putInLock(directory, foreign);
+  const { ino } = await stat(lockOf(directory));
+  const waiting = withLock(directory, KEEP, async () => stat(lockOf(directory)));
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await rename(path.join(lockOf(directory), foreign), path.join(lockOf(directory), newKeptName()));
+  expect((await waiting).ino).toBe(ino);
+});
+
+test("a lock that has passed through many hands is renewed by the process that takes it", async () => {
+  const directory = await makeTempDir();
+  const kept = newKeptName();
+  await putInLock(directory, kept);
+  const { ino } = await stat(lockOf(directory));
+  await utimes(path.join(lockOf(directory), kept), 1000, 1000);
+  await withLock(directory, KEEP, async (lease) => {
+    await lease.confirm();
+    expect((await stat(lockOf(directory))).ino).toBe(ino);
+    const [owner] = (await entriesOfLock(directory)) ?? [];
+    expect(await ageOf(path.join(lockOf(directory), owner))).toBeLessThan(60_000);
+    expect(await lookAtLock(directory, 2000)).toBe("held");
+  });
+});
+
+test("one of several waiters takes a kept lock, and the others wait for it", async () => {
+  const directory = await makeTempDir();
+  await putInLock(directory, newKeptName());
+  let [holders, most] = [0, 0];
+  // Aliases of a directory have separate queues, as processes have.
+  const aliases = await Promise.all(
+    Array.from({ length: 6 }, async (_, index) => {
+      const alias = `${directory}-${index}`;
+      await symlink(directory, alias);
+      return alias;
+    }),
+  );
+  const takes = aliases.map((alias) =>
+    withLock(alias, KEEP, async () => {
+      most = Math.max(most, ++holders);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      holders--;
+    }),
+  );
+  await Promise.all(takes);
+  expect(most).toBe(1);
 });
 
 test("an owner that was about to enter a directory of that name and one that retakes it both give way", async () => {
