@@ -13,7 +13,7 @@ import { type AcceptedLogs, refuseLogs } from "../versions/bufferedRows.js";
 import { requireWritable } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
 import { encodeManifestFile, type ManifestFile } from "../versions/manifest.js";
-import { readManifestAnew, readManifestAt } from "../versions/openVersion.js";
+import { readManifestAnew, readManifestAt, readManifestOnce } from "../versions/openVersion.js";
 import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
 import type { OpenVersion, TableAt } from "../versions/tableAt.js";
 import { isFrozenByLock } from "../versions/tableLock.js";
@@ -180,7 +180,8 @@ export class PreparedCommit {
     if (missing === 0) return;
     const { checkConflict, keepsFields, namedFields } = await conflicts.get();
     for (const entry of await this.#versionsSince(latest)) {
-      const file = await readManifestAt(this.table.environment, entry);
+      const isLatest = entry.version === latest.version;
+      const file = isLatest ? base : await readManifestOnce(this.table.environment, entry);
       if (file === null) continue;
       missing--;
       const committed = await readTransaction(this.table, file);

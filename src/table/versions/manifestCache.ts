@@ -100,6 +100,20 @@ export class ManifestCache {
     }
   }
 
+  /**
+   * Like {@link read}, for one look at the transaction and the fields of a version. Adds nothing to the
+   * cache, and does not find out what the manifest omits.
+   */
+  async readOnce(disk: Disk, path: string): Promise<ManifestFile | null> {
+    const cached = this.#files.peek(path);
+    if (cached !== undefined && (await disk.stat(path))?.identity === cached.identity) return cached.file;
+    const read = await readManifestBytes(disk, path);
+    if (read === null) return null;
+    const file = decodeManifestFile(read.bytes, path);
+    checkReaderFlags(file.head, path);
+    return file;
+  }
+
   /** Like {@link read}, but always from the disk, for callers that must not rely on stats. */
   async readAnew(disk: Disk, path: string): Promise<ManifestFile | null> {
     return (await this.#read(disk, path))?.file ?? null;

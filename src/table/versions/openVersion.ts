@@ -36,6 +36,12 @@ export const readManifestAnew = async (
   entry: VersionEntry,
 ): Promise<ManifestFile | null> => checkedVersion(await manifests.readAnew(disk, entry.path), entry);
 
+/** Like {@link readManifestAt}, for one look at the transaction and the fields of a version. */
+export const readManifestOnce = async (
+  { disk, manifests }: ManifestReaders,
+  entry: VersionEntry,
+): Promise<ManifestFile | null> => checkedVersion(await manifests.readOnce(disk, entry.path), entry);
+
 function checkedVersion(file: ManifestFile | null, entry: VersionEntry): ManifestFile | null {
   if (file !== null && file.head.version !== entry.version) {
     const storedVersion = file.head.version;
