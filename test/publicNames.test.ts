@@ -43,6 +43,7 @@ beforeAll(async () => {
     allowedBases: ["/nowhere"],
     dataStorageVersion: "2.2",
     manifestNaming: "V2",
+    groupInserts: true,
   });
   await ns.createNamespace({ id: ["sales"], mode: "create", properties: { a: "b" }, ...caller });
   await ns.createTable({ id, mode: "create", properties: { x: "y" }, ...caller }, rows);

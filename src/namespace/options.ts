@@ -213,6 +213,13 @@ export interface DirectoryNamespaceOptions {
   /** Naming scheme of manifests in new tables. Default: V2. */
   readonly manifestNaming?: "V1" | "V2" | undefined;
   /**
+   * True: appends of this instance to one table that wait for each other are committed together, so many
+   * concurrent inserts become few versions. Each insert has its own answer; those that share a version share
+   * the transaction. If one fails, the others do not. Inserts with a `message` stay versions of their own.
+   * Default: false, each insert is a version.
+   */
+  readonly groupInserts?: boolean | undefined;
+  /**
    * True, or an object: tables are compacted, indexed and cleaned up by themselves. From the first call on,
    * this instance looks at all tables every `intervalMs` milliseconds (100 to 2^31 - 1; default 60,000). It
    * starts one job at a time, for a table that has passed a threshold of `configureUpkeep`. One process at

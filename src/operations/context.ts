@@ -50,6 +50,7 @@ import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { fenceOffTable } from "../table/versions/tableLock.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
+import type { AppendGroups } from "../write/appendGroups.js";
 import type { RegisteredFunction } from "../write/userFunctions.js";
 import { cacheSizesOf } from "./cacheSizes.js";
 import { DataFiles } from "./dataFiles.js";
@@ -61,6 +62,8 @@ const jobsModule = lazyModule(() => import("../jobs/jobs.js"));
 const oldManifests = lazyModule(() => import("../table/fragments/oldManifests.js"));
 /** Loaded with the first change of the catalog. */
 const oldVersions = lazyModule(() => import("../catalog/rows/oldVersions.js"));
+/** Loaded with the first insert, if inserts may be grouped. */
+const appendGroups = lazyModule(() => import("../write/appendGroups.js"));
 /** Loaded with the first commit. */
 const autoCleanup = lazyModule(() => import("../table/cleanup/autoCleanup.js"));
 
@@ -100,6 +103,8 @@ export interface OperationContext extends CatalogEnvironment {
   /** Aborts when the namespace is closed. */
   readonly closed: AbortSignal;
   readonly workers: WorkerPool;
+  /** Appends that may be committed together; undefined if each is a version of its own. */
+  readonly appendGroups: Lazy<AppendGroups> | undefined;
   /** Registered functions by name. */
   readonly functions: ReadonlyMap<string, RegisteredFunction>;
   /** Registered executors of backfills by name. */
@@ -243,6 +248,9 @@ export function openContext(options: ContextOptions): OperationContext {
       errorOf: errorOfThread,
       memory: scratch.shared,
     }),
+    appendGroups: options.groupInserts
+      ? lazy(async () => new (await appendGroups.get()).AppendGroups())
+      : undefined,
     functions: options.functions ?? new Map(),
     clusters: options.clusters ?? new Map(),
     ...(options.onWarning !== undefined && { noteUnread: unreadWarnings(options.onWarning) }),

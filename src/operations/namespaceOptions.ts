@@ -16,7 +16,8 @@ import { type RegisteredFunction, registerFunctions } from "../write/userFunctio
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = recordOf(
   true,
   "root durability authorize functions clusters onWarning lock workers vectorCacheBytes",
-  "metadataCacheBytes indexCacheBytes allowedBases dataStorageVersion manifestNaming upkeep jobs disk",
+  "metadataCacheBytes indexCacheBytes allowedBases dataStorageVersion manifestNaming groupInserts upkeep",
+  "jobs disk",
 );
 
 /** Checked options of a context. */
@@ -102,6 +103,9 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
   }
   if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
     throw new InvalidInputError(`workers: must be an integer of at least 0, not ${shortly(workers)}`);
+  }
+  if (options.groupInserts !== undefined && typeof options.groupInserts !== "boolean") {
+    throw new InvalidInputError(`groupInserts: must be true or false, not ${shortly(options.groupInserts)}`);
   }
   checkUpkeep(options.upkeep);
   checkDisk((options as { readonly disk?: unknown }).disk);

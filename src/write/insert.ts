@@ -33,6 +33,7 @@ import {
 } from "../table/versions/paths.js";
 import type { OpenLatest, OpenVersion, TableAt } from "../table/versions/tableAt.js";
 import type { VersionsAt } from "../table/versions/versions.js";
+import type { AppendGroups } from "./appendGroups.js";
 import { fileVersionOf, WriteMeter, type WrittenRows, writeRows } from "./dataFiles.js";
 import { planAppend, planNewSchema } from "./tableColumns.js";
 
@@ -65,6 +66,8 @@ export interface InsertOptions {
   readonly schema?: Schema;
   /** Called with the number of rows written so far, once more when all files are complete. */
   readonly onRows?: TellWriting | undefined;
+  /** Joins this append with others that wait. Default: it is a version of its own. */
+  readonly groups?: AppendGroups | undefined;
   /** Threads that encode pages. Default: pages are encoded in line. */
   readonly pool?: WorkerPool;
   readonly signal?: AbortSignal;
@@ -179,14 +182,26 @@ async function commitOver(
   mode: InsertOptions["mode"],
 ): Promise<InsertedRows> {
   const isOverwrite = mode === "Overwrite";
+  const verify = () => requireInPlace(base.table, rows);
+  const { groups, signal } = options;
+  // A message describes one insert.
+  if (groups !== undefined && !isOverwrite && base.table.environment.commitMessage === undefined) {
+    const { committed, transaction } = await groups.commit({
+      base,
+      fragments: rows.fragments,
+      verify,
+      signal,
+    });
+    return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
+  }
   const transaction = isOverwrite
     ? newTransaction(base.version, "overwrite", overwriteWith(plan, rows.fragments))
     : newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
   const committed = await commitTransaction(base, transaction, {
     schemaMetadata: isOverwrite ? metadataBytes(schema) : undefined,
     logs: options.logs,
-    signal: options.signal,
-    verify: () => requireInPlace(base.table, rows),
+    signal,
+    verify,
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }

@@ -77,6 +77,7 @@ describe("options", () => {
     { root: "x", lock: { retries: "many" } },
     { root: "x", lock: { stale: 5000 } },
     { root: "x", authorize: "yes" },
+    { root: "x", groupInserts: "yes" },
     { root: "x", workers: 1.5 },
     { root: "x", authorise: "yes" },
   ])("%j are refused", (options) => {

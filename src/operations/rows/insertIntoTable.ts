@@ -23,6 +23,7 @@ export const insertIntoTable: OperationBody<"insertIntoTable"> = async (context,
     bounds,
     onRows,
     schema: optionalSchema(request.schema),
+    groups: await context.appendGroups?.get(),
     pool: context.workers,
     signal: request.signal,
   });
