@@ -1,10 +1,11 @@
-/** Commits per second of several processes that append to one table. */
+/** Commits per second of several processes, or several callers, that append to one table. */
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { DirectoryNamespace } from "tiltyard";
 import type { BenchCase, Side } from "../case.js";
 import { makeRows } from "../data.js";
 import { openReference, openTiltyard, referenceTable, tiltyardTable } from "../sides.js";
@@ -50,13 +51,13 @@ function side(
   };
 }
 
-const fourProcesses: BenchCase = {
+const racing = (processCount: number, commitCount: number): BenchCase => ({
   area: "commit",
-  name: "4 processes, 100 one-row appends each",
+  name: `${processCount} processes, ${commitCount} one-row appends each`,
   rounds: { small: 1, large: 5 },
   collectFirst: true,
   async prepare(directory, size) {
-    const [processes, commits] = size === "large" ? [4, 100] : [2, 2];
+    const [processes, commits] = size === "large" ? [processCount, commitCount] : [2, 2];
     const rows = makeRows(1, 1, ["id", "score"]);
     const tiltyard = (name: Side["name"], durability: "fsync" | "none") => {
       const root = join(directory, durability);
@@ -100,10 +101,59 @@ const fourProcesses: BenchCase = {
       async close() {},
     };
   },
-};
+});
+
+/** Inserts that one process makes at once, each of one row. */
+const concurrentInserts = (insertCount: number): BenchCase => ({
+  area: "commit",
+  name: `${insertCount} one-row inserts at once, groupInserts`,
+  rounds: { small: 1, large: 20 },
+  async prepare(directory, size) {
+    const inserts = size === "large" ? insertCount : 3;
+    const rows = makeRows(1, 1, ["id", "score"]);
+    const all = async (insert: () => Promise<unknown>) => {
+      await Promise.all(Array.from({ length: inserts }, insert));
+    };
+    const tiltyard = (name: Side["name"], groupInserts: boolean) => {
+      const root = join(directory, name);
+      const ns = new DirectoryNamespace({ root, durability: "none", groupInserts });
+      return {
+        close: () => ns.close(),
+        side: {
+          name,
+          async reset() {
+            await ns.createTable({ id: ["t"], mode: "Overwrite" }, tiltyardTable(rows));
+          },
+          run: () => all(() => ns.insertIntoTable({ id: ["t"] }, tiltyardTable(rows))),
+        },
+      };
+    };
+    const [grouped, plain] = [tiltyard("tiltyard", true), tiltyard("tiltyard, plain", false)];
+    const connection = await openReference(join(directory, "reference"));
+    let table = await connection.createTable("t", referenceTable(rows));
+    const reference: Side = {
+      name: "reference",
+      async reset() {
+        table.close();
+        table = await connection.createTable("t", referenceTable(rows), { mode: "overwrite" });
+      },
+      run: () => all(() => table.add(referenceTable(rows))),
+    };
+    return {
+      work: { amount: inserts, unit: "calls" },
+      sides: [grouped.side, plain.side, reference],
+      async close() {
+        await grouped.close();
+        await plain.close();
+        table.close();
+        connection.close();
+      },
+    };
+  },
+});
 
 function expectRows(actual: number, expected: number): void {
   if (actual !== expected) throw new Error(`${actual} rows after the race instead of ${expected}`);
 }
 
-export const commitCases: readonly BenchCase[] = [fourProcesses];
+export const commitCases: readonly BenchCase[] = [racing(4, 100), racing(8, 50), concurrentInserts(50)];
