@@ -16,9 +16,9 @@ const COMMENTS = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 /** Bytes whose parsing takes as long as finding, opening and linking a file. */
 const FILE_BYTES = 20_000;
 
-/** Parts that a program's first call loads count more than those that few calls load. */
+/** Parts that the first call of many programs loads count more than others. */
 const FIRST_CALL = 8;
-const isFirstCall = (name) => /^engine\b/.test(name);
+const isFirstCall = (name) => /^(?:engine|operations\/rows|query\/run|query\/filter)\b/.test(name);
 
 /** Names from apache-arrow that lead to 50 of its files and more, beside those of its types. */
 const HEAVY_ARROW = /\b(?:makeData|Vector|RecordBatch\w*|Table|Message|compressionRegistry)\b/;
