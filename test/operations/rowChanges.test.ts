@@ -109,7 +109,7 @@ it("a signal ends a running update, and nothing of it stays", async () => {
   await ns.close();
 });
 
-it("the number of deleted rows decides the form of the deletion file", async () => {
+it("each deletion writes a bitmap of all deleted rows of its fragment", async () => {
   const { root, ns } = await open();
   const id = ["t"];
   await ns.createTable({ id }, numbers(0, 12_000));
@@ -117,7 +117,7 @@ it("the number of deleted rows decides the form of the deletion file", async () 
   expect(await ns.deleteFromTable({ id, predicate: "n < 4999" })).toMatchObject({ numDeletedRows: 4999 });
   expect(await ns.deleteFromTable({ id, predicate: "n = 5000" })).toMatchObject({ numDeletedRows: 1 });
   const names = await readdir(join(root, "t.lance", "_deletions"));
-  expect(names.map((name) => name.replace(/-\d+\./, "-id.")).sort()).toEqual(["0-2-id.arrow", "0-3-id.bin"]);
+  expect(names.map((name) => name.replace(/-\d+\./, "-id.")).sort()).toEqual(["0-2-id.bin", "0-3-id.bin"]);
   expect(await reference.countRows(root, "t")).toBe(7100);
   // No deletion file lists the rows of a fragment that is gone.
   expect(await ns.deleteFromTable({ id, predicate: "n >= 12000" })).toMatchObject({ numDeletedRows: 100 });
