@@ -4,4 +4,5 @@
 import { keepCompiledCode } from "./compileCache.js";
 
 keepCompiledCode();
-await import("./main.js");
+const { main } = await import("./main.js");
+await main();
