@@ -58,15 +58,22 @@ const bundle = (names, further, parts, isMapped) => ({
   output: [output("esm", "js", parts, isMapped), ...(isMapped ? [output("cjs", "cjs", parts, isMapped)] : [])],
 });
 
-/** Bundles for browsers, which a condition of the exports names. The client shares nothing with the engine. */
-const forBrowsers = (names, parts) => ({
+/**
+ * Bundles for browsers, which a condition of the exports names. The client shares nothing with the engine, so its chunks
+ * have a directory of their own.
+ */
+const forBrowsers = (names, parts, chunkFileNames = "[name].js") => ({
   ...common,
   platform: "browser",
   input: entriesOf(names),
   external: isOutside,
   plugins: [browserModules(join(process.cwd(), DIST), ".js"), ...plugins],
   output: [
-    { ...named("js"), format: "esm", dir: join(DIST, "browser"), minify: SMALL, codeSplitting: { groups: parts } },
+    {
+      ...named("js"),
+      ...{ chunkFileNames, format: "esm", dir: join(DIST, "browser") },
+      ...{ minify: SMALL, codeSplitting: { groups: parts } },
+    },
   ],
 });
 
@@ -108,7 +115,7 @@ export default defineConfig([
   bundle(ENTRIES, ofPackage, await groups(), true),
   bundle(["tiltyardWorker"], [], [], false),
   command,
-  forBrowsers(["client"], []),
+  forBrowsers(["client"], [], "client/[name].js"),
   forBrowsers(
     ["index", "rest", "disks", "disks/conformance"],
     await groups(browserPaths(join(process.cwd(), DIST), ".js")),

@@ -3,10 +3,15 @@
 import { dirname, join, resolve } from "node:path";
 
 const NO_DISK = "io/disk/noLocalDisk";
+const LAZY_KERNELS = "file/compression/lazyKernels";
 
 /** Modules by the paths of those that they stand for. */
 const REPLACEMENTS = {
   "platform/native": "platform/portable",
+  "platform/sha256": "platform/portableSha256",
+  "async/workerPool": "async/noWorkerPool",
+  "file/compression/bitpackKernel": LAZY_KERNELS,
+  "file/compression/fsstDecodeKernel": LAZY_KERNELS,
   "io/disk/nodeDisk": NO_DISK,
   "io/disk/localConfinement": NO_DISK,
   "io/disk/realPath": NO_DISK,
@@ -34,7 +39,9 @@ export function browserModules(directory, extension) {
     name: "browser-modules",
     resolveId(source, importer) {
       if (importer === undefined || !source.startsWith(".")) return null;
-      return replaced.get(resolve(dirname(importer), source).replace(/\.[jt]s$/, "")) ?? null;
+      const path = replaced.get(resolve(dirname(importer), source).replace(/\.[jt]s$/, ""));
+      // A module may load what it stands for.
+      return path === undefined || path === importer ? null : path;
     },
   };
 }

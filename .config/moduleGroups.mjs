@@ -22,7 +22,13 @@ async function loadedWith(paths, extension, replaced, found = new Set()) {
 }
 
 /** Decoders that few pages need. */
-const DECODERS = ["file/structural/fullZip", "bytes/zstd/decodeFrame"];
+const DECODERS = [
+  ...["fullZip", "constant", "blob"].map((name) => `file/structural/${name}`),
+  "bytes/zstd/decodeFrame",
+];
+
+/** Kernels that decode pages of many values. */
+const KERNELS = ["bitpackKernel", "fsstDecodeKernel"].map((name) => `file/compression/${name}`);
 
 /** Forms of expressions that many filters do without. */
 const FORMS = [
@@ -53,7 +59,9 @@ export async function moduleGroups(directory, extension, replaced = new Map()) {
   // Bundlers for browsers leave out what a program does not import.
   const building = isForBrowsers ? await loaded("expression/build") : new Set();
   const core = await loaded("DirectoryNamespace", "engine/engine", "engine/counting", "engine/reading");
-  const [fullZip, zstd] = await Promise.all(DECODERS.map((name) => loaded(name)));
+  const shared = new Set([...imported].filter((id) => core.has(id) || !building.has(id)));
+  shared.delete(moduleAt("index"));
+  const [fullZip, constant, blob, zstd] = await Promise.all(DECODERS.map((name) => loaded(name)));
   const filtering = await loaded(
     "query/filter/filteredRows",
     "query/filter/filter",
@@ -62,14 +70,15 @@ export async function moduleGroups(directory, extension, replaced = new Map()) {
     ...inNode(...FORMS, ...KINDS),
   );
   const forms = await loaded(...FORMS);
+  const kernelFiles = KERNELS.map(moduleAt);
+  const kernels = new Set([...kernelFiles, ...(await loaded("bytes/wasm/kernel"))]);
   const ordering = await loaded("query/order/orderedRows", "query/order/order");
   const byVector = await loaded(
-    "query/vector/vectorSearch",
-    "query/vector/vectorIndexes",
+    "operations/rows/vectorQuery",
     "query/run/searchedRows",
     "indexes/vector/sketches/sketchStore",
   );
-  const byText = await loaded("operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex");
+  const byText = await loaded("operations/rows/textQuery", "operations/rows/hybridQuery", "query/run/rankedRows", "indexes/text/textIndex");
   const ipc = await loaded("table/fragments/arrowDeletions");
   const describing = await loaded("engine/describing", "engine/examining", "jobs/jobs");
   const changing = await loaded(
@@ -82,10 +91,14 @@ export async function moduleGroups(directory, extension, replaced = new Map()) {
   );
   const later = (modules) => (id) => modules.has(id) && !called.has(id) && !imported.has(id);
   return [
-    { name: "expressions", priority: 10, test: (id) => building.has(id) && !core.has(id) },
-    { name: "shared", priority: 9, test: (id) => imported.has(id) && id !== moduleAt("index") },
+    // Before the expressions, because a group also takes what its modules import.
+    { name: "shared", priority: 10, test: (id) => shared.has(id) },
+    { name: "expressions", priority: 9, test: (id) => building.has(id) },
     { name: "engine", priority: 8, test: (id) => called.has(id) && !imported.has(id) },
+    { name: "kernels", priority: 7.7, test: later(kernels) },
     { name: "fullZip", priority: 7.6, test: later(fullZip) },
+    { name: "constant", priority: 7.58, test: later(constant) },
+    { name: "blob", priority: 7.55, test: later(blob) },
     { name: "zstd", priority: 7.5, test: later(zstd) },
     { name: "filtering", priority: 7, test: later(filtering) },
     { name: "expressionForms", priority: 6.5, test: later(forms) },

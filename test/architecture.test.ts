@@ -133,6 +133,9 @@ const ENTRY_POINTS = [
 /** Files that bundlers put in place of others. */
 const REPLACEMENTS = [
   "platform/portable.ts",
+  "platform/portableSha256.ts",
+  "async/noWorkerPool.ts",
+  "file/compression/lazyKernels.ts",
   "io/disk/noLocalDisk.ts",
   "operations/job/noProgressBar.ts",
   "rest/http/noNodeServer.ts",
@@ -140,7 +143,7 @@ const REPLACEMENTS = [
 
 /** Files that may need Node.js. All else runs where there is none (test/portable). */
 const NODE_FILES =
-  /^(platform\/(native|builtin|modules)\.ts|io\/.*|rest\/http\/.*|rest\/auth\/apiKeys\.ts|ray\/jobApi\.ts|cli\/.*)$/;
+  /^(platform\/(native|builtin|modules|sha256)\.ts|io\/.*|rest\/http\/.*|rest\/auth\/apiKeys\.ts|ray\/jobApi\.ts|cli\/.*)$/;
 
 /**
  * Global timers and clocks, which a test runner may replace by fakes, and the files that keep the originals.

@@ -3,7 +3,7 @@
 import { TableAlreadyExistsError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import type { Properties } from "../namespace/request.js";
-import { reserve } from "./locations/markers.js";
+import { reserve } from "./locations/markerChanges.js";
 import type { TableLocation } from "./locations/tables.js";
 import type { CatalogEnvironment } from "./rows/catalogEnvironment.js";
 import { publishNewTable, publishTable } from "./tableRows.js";

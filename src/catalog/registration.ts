@@ -10,15 +10,10 @@ import { findLatestVersion } from "../table/versions/latestVersion.js";
 import { guardTable } from "./guardTable.js";
 import { refuseNeighbours } from "./locations/foldedNames.js";
 import { formerIdsOf, noteFormerId } from "./locations/formerIds.js";
-import {
-  checkLocation,
-  checkNewLocation,
-  checkNewRootTableName,
-  directoryAt,
-  directoryOfRow,
-  rootLocation,
-} from "./locations/locations.js";
-import { hide, isDeregistered, isDropped, isReserved, unhide } from "./locations/markers.js";
+import { checkLocation, directoryAt, directoryOfRow, rootLocation } from "./locations/locations.js";
+import { hide, isDropped, unhide } from "./locations/markerChanges.js";
+import { isDeregistered, isReserved } from "./locations/markers.js";
+import { checkNewLocation, checkNewRootTableName } from "./locations/newLocations.js";
 import { isInUse } from "./locations/sharedLocations.js";
 import {
   findTable,

@@ -20,13 +20,8 @@ import type { QueryResult } from "../namespace/queries.js";
 import type { ObjectId } from "../namespace/request.js";
 import type { RowsInput } from "../namespace/rows.js";
 import type { ListTableVersionsResponse, TableVersion } from "../namespace/versions.js";
-import {
-  optionalId,
-  optionalVersion,
-  parseChoice,
-  requireRowOffsets,
-  requireTableId,
-} from "../operations/request.js";
+import { optionalId, optionalVersion, requireTableId } from "../operations/request.js";
+import { parseChoice, requireRowOffsets } from "../operations/requestValues.js";
 import { isReadOnly, OPERATIONS, type OperationName, operationRow } from "../operationTable.js";
 import { checkRequestMembers } from "../requestMembers.js";
 import { ARROW_STREAM, EVENT_STREAM, JSON_TYPE } from "../rest/wire/mediaTypes.js";

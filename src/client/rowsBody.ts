@@ -9,7 +9,8 @@ import { pulledStream } from "../async/pulledStream.js";
 import type { InputLimits } from "../namespace/members.js";
 import type { RowsInput } from "../namespace/rows.js";
 import type { Progress } from "../namespace/upkeep.js";
-import { inputBounds, optionalCallback, optionalSchema } from "../operations/request.js";
+import { optionalCallback } from "../operations/request.js";
+import { inputBounds, optionalSchema } from "../operations/requestValues.js";
 import { ARROW_STREAM } from "../rest/wire/mediaTypes.js";
 import type { RequestBody } from "./transport.js";
 

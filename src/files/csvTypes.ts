@@ -10,7 +10,7 @@
  */
 
 import { Bool, type DataType, DateDay, Float64, Int64, TimestampMicrosecond, Utf8 } from "apache-arrow";
-import { parseDay, parseInstant } from "../arrow/types/times.js";
+import { parseDay, parseInstant } from "../arrow/types/parsedTimes.js";
 import { isFloatText } from "./csvTexts.js";
 
 const WHOLE = /^-?(0|[1-9]\d{0,18})$/;

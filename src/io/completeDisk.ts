@@ -7,6 +7,7 @@
  * has just changed, so that nobody takes an older look at it for the current state.
  */
 
+import { lazy, lazyModule } from "../async/lazy.js";
 import { CorruptFileError } from "../errors.js";
 import { join, resolve } from "../platform/native.js";
 import type {
@@ -24,7 +25,10 @@ import type { DiskLocks } from "./disk/locks.js";
 import { type DiskVerb, MissingVerbError, ReadOnlyDiskError } from "./disk/missingVerb.js";
 import { FAR_FUTURE_NS } from "./disk/timeless.js";
 import { readWholeFile } from "./disk/wholeFile.js";
-import { leaseLocks } from "./lock/leaseLocks.js";
+import { LEASE_LOOK_MS } from "./lock/lease.js";
+
+/** Loaded with the first lock. */
+const leases = lazyModule(() => import("./lock/leaseLocks.js"));
 
 /** Number of directory stats so far; it makes their identities unique. */
 let lookCount = 0;
@@ -205,10 +209,20 @@ class CompletedDisk implements Disk {
 /** Returns the locks of a disk, which may be made of its other calls; undefined: those of the file system. */
 function locksOf(disk: DiskImplementation, complete: Disk): DiskLocks | undefined {
   if (disk.locks !== undefined) return disk.locks;
-  if (disk.putIfAbsent !== undefined && disk.replaceIf !== undefined) return leaseLocks(complete);
+  if (disk.putIfAbsent !== undefined && disk.replaceIf !== undefined) return lazyLeases(complete);
   // A wrapper of the local file system has directories with inodes, which its locks need.
   if (disk.rename !== undefined && disk.makeDirectory !== undefined) return undefined;
   return noLocks((path) => new MissingVerbError("locks", path));
+}
+
+/** Locks made of the calls of a disk. */
+function lazyLeases(disk: Disk): DiskLocks {
+  const locks = lazy(async () => (await leases.get()).leaseLocks(disk));
+  return {
+    lookMs: LEASE_LOOK_MS,
+    tryAcquire: async (...attempt) => (await locks.get()).tryAcquire(...attempt),
+    stateOf: async (...look) => (await locks.get()).stateOf(...look),
+  };
 }
 
 const noLocks = (refusal: (path: string) => Error): DiskLocks => ({

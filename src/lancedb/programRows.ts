@@ -6,7 +6,8 @@
 
 import { type RecordBatch, Schema } from "apache-arrow";
 import { makeBatch, toTable } from "../arrow/exchange/batch.js";
-import { columnFromData, type DictionaryCache } from "../arrow/exchange/data.js";
+import type { DictionaryCache } from "../arrow/exchange/data.js";
+import { columnFromData } from "../arrow/exchange/wholeData.js";
 import { adoptSchema } from "../arrow/types/foreignTypes.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import type { QueryResult } from "../namespace/queries.js";

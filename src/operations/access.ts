@@ -10,7 +10,7 @@ import { NamespaceError, PermissionDeniedError } from "../errors.js";
 import type { Authorize, AuthorizeCall } from "../namespace/options.js";
 import type { RequestBase } from "../namespace/request.js";
 import { type OperationName, operationRow } from "../operationTable.js";
-import { isMainBranch } from "../table/refs/refs.js";
+import { isMainBranch } from "../table/refs/refNames.js";
 import { ABSENCES } from "../typedErrors.js";
 
 /** Details of a question besides the operation and the id. */

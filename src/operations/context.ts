@@ -48,7 +48,6 @@ import { LatestVersions } from "../table/versions/latestVersion.js";
 import type { SeenFiles } from "../table/versions/manifest.js";
 import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
-import { fenceOffTable } from "../table/versions/tableLock.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
 import type { AppendGroups } from "../write/appendGroups.js";
 import type { RegisteredFunction } from "../write/userFunctions.js";
@@ -64,6 +63,8 @@ const oldManifests = lazyModule(() => import("../table/fragments/oldManifests.js
 const oldVersions = lazyModule(() => import("../catalog/rows/oldVersions.js"));
 /** Loaded with the first insert, if inserts may be grouped. */
 const appendGroups = lazyModule(() => import("../write/appendGroups.js"));
+/** Loaded with the first lock of a table. */
+const tableLocks = lazyModule(() => import("../table/versions/tableLock.js"));
 /** Loaded with the first commit. */
 const autoCleanup = lazyModule(() => import("../table/cleanup/autoCleanup.js"));
 
@@ -224,7 +225,7 @@ export function openContext(options: ContextOptions): OperationContext {
     retries: options.lock?.retries,
     locks,
     confinement,
-    fence: fenceOffTable(disk),
+    fence: async (tableRoot: string) => (await tableLocks.get()).fenceOffTable(disk, tableRoot),
   };
   const closing = new AbortController();
   const context: OperationContext = {

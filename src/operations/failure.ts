@@ -10,7 +10,7 @@ import {
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { platformError } from "../io/disk/diskErrors.js";
-import { isMainBranch } from "../table/refs/refs.js";
+import { isMainBranch } from "../table/refs/refNames.js";
 import { TableGoneError } from "../table/versions/identity.js";
 import { optionalId } from "./request.js";
 

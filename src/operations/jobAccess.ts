@@ -11,7 +11,7 @@ import type { DescribeTransactionResponse } from "../namespace/transactions.js";
 import { isObject } from "../optionMembers.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
-import { requireString } from "./request.js";
+import { requireString } from "./requestValues.js";
 
 /**
  * Returns the job that a request names.

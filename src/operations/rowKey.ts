@@ -7,7 +7,8 @@ import type { ComparedColumns } from "../query/compare/comparedColumns.js";
 import type { RowKey } from "../query/compare/sortedRows.js";
 import { hasStableRowIds } from "../table/versions/flags.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
-import { isAbsent, requireStrings, requireTableId } from "./request.js";
+import { isAbsent, requireTableId } from "./request.js";
+import { requireStrings } from "./requestValues.js";
 
 /** Returns the names of key columns; null without any. */
 export function keyNames(on: unknown): RowKey {

@@ -13,7 +13,8 @@ import {
 import { formatIdentifier } from "../ident.js";
 import { confirmDirectory } from "../io/disk/confinement.js";
 import type { ObjectId } from "../namespace/request.js";
-import { checkBranchName, isMainBranch, type RefTarget } from "../table/refs/refs.js";
+import { checkBranchName, isMainBranch } from "../table/refs/refNames.js";
+import type { RefTarget } from "../table/refs/refs.js";
 import { type AcceptedLogs, refuseBufferedRows, refuseLogs } from "../table/versions/bufferedRows.js";
 import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
 import { openVersion } from "../table/versions/openVersion.js";

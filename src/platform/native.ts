@@ -120,10 +120,6 @@ export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | n
     : new Uint8Array(createHash(name).update(bytes).digest());
 };
 
-/** Returns the SHA-256 of bytes. */
-export const hashSha256 = (bytes: Uint8Array): Uint8Array =>
-  new Uint8Array(nodeCrypto().createHash("sha256").update(bytes).digest());
-
 /** Encodes a Zstandard frame; null as `level` is the encoder's default. Null before Node 22.15. */
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null =
   typeof zlib.zstdCompressSync === "function"

@@ -1,10 +1,10 @@
 /** Exports of native.ts for runtimes other than Node.js, such as browsers. Paths have forward slashes. */
 
-import { sha256 } from "@noble/hashes/sha2.js";
-import * as paths from "pathe";
+// By name: of a module as an object, bundlers include all, such as the patterns of file names.
+import { basename, dirname, isAbsolute, join, relative, resolve } from "pathe";
 import type { Thread } from "./thread.js";
 
-export const { basename, dirname, isAbsolute, join, relative, resolve } = paths;
+export { basename, dirname, isAbsolute, join, relative, resolve };
 
 /** @throws TypeError if the text is not a URL */
 export const fileUrlToPath = (url: string): string => decodeURIComponent(new URL(url).pathname);
@@ -111,5 +111,3 @@ export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
 export const startHash: ((name: HashName) => PieceHash) | null = null;
 
 export const hashAtOnce: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;
-
-export const hashSha256 = (bytes: Uint8Array): Uint8Array => sha256(bytes);

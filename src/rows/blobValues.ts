@@ -9,7 +9,7 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError } from "../errors.js";
 import { type BlobLocation, blobLocations } from "../file/blobs/blobDescriptors.js";
-import type { ReadValues } from "../file/container/blobChecksums.js";
+import { blobChecksumsIn, type ReadValues } from "../file/container/blobChecksums.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { HandlePool } from "../io/disk/handles.js";
@@ -187,7 +187,7 @@ export async function verifyBlobs(
 ): Promise<void> {
   const checksums = file?.blobChecksums;
   if (file === null || checksums === null || checksums === undefined) return;
-  await handles.withHandle(file.path, (handle) => checksums.verify(handle, where, values));
+  await handles.withHandle(file.path, (handle) => blobChecksumsIn(checksums).verify(handle, where, values));
 }
 
 function largeBinaries(values: readonly Uint8Array[], validity: Validity | null): VariableColumn {

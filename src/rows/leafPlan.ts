@@ -10,7 +10,7 @@ import {
   withLeaf,
 } from "../arrow/columns/spine.js";
 import { lazyModule } from "../async/lazy.js";
-import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobs/blobDescriptors.js";
+import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobs/descriptorLayouts.js";
 import { formatFieldPath } from "../ident.js";
 import {
   type FieldStorage,

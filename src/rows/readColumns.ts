@@ -28,7 +28,7 @@ import { type ReadAhead, TransientReadAhead } from "./readAhead.js";
 import { type RowPositions, slicePositions } from "./rowPositions.js";
 
 /** The first column of blobs loads this module. */
-const blobs = lazyModule(() => import("./blobValues.js"));
+export const blobReading = lazyModule(() => import("./blobValues.js"));
 
 /** Maximum groups of pages read ahead: data decoded soon is still in the processor's caches. */
 const MAX_GROUPS_AHEAD = 16;
@@ -115,7 +115,7 @@ export async function* readColumns<Span extends RowSpan>(
         }
         const { columns, rowCount, positions } = batch;
         const files = span.stored.map((stored) => stored?.file ?? null);
-        const { readBlobBatches } = blobs.current ?? (await blobs.get());
+        const { readBlobBatches } = blobReading.current ?? (await blobReading.get());
         for await (const part of readBlobBatches(source, plan, { columns, rowCount, files }, options)) {
           signal?.throwIfAborted();
           yield {

@@ -8,7 +8,7 @@ import type { WorkerPool } from "../async/workerPool.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
 import type { Disk } from "../io/disk/disk.js";
-import { encodeFileSchema } from "../schema/schema.js";
+import { encodeFileSchema } from "../schema/schemaEncoder.js";
 import { type ColumnPlan, checkVersion } from "./columnPlan.js";
 import { type ConversionBounds, convertColumns } from "./convertColumns.js";
 import { withHeaderColumns } from "./headerColumns.js";

@@ -18,7 +18,8 @@
  */
 
 import type { FixedSizeListColumn, ListColumn } from "../arrow/columns/column.js";
-import { decodeDictionary, encodeDictionary } from "../arrow/columns/dictionaries.js";
+import { decodeDictionary } from "../arrow/columns/dictionaries.js";
+import { encodeDictionary } from "../arrow/columns/dictionaryEncoder.js";
 import { areNarrow } from "../arrow/columns/offsets.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";

@@ -7,7 +7,7 @@
 import { EXTENSION_NAME_KEY } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType, parseType } from "../arrow/types/type.js";
 import { CorruptFileError } from "../errors.js";
-import { Field, LegacyDictionary } from "../format/file.js";
+import type { Field } from "../format/file.js";
 import type { DataFragment } from "../format/table.js";
 
 /** One node of a schema. */
@@ -27,7 +27,7 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
   readonly children: readonly NewField[];
 }
 
-const NO_PARENT = -1;
+export const NO_PARENT_ID = -1;
 /** Key of the metadata that makes a field part of the primary key. */
 export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
 /** Key of the metadata that makes a field part of the primary key, and says which part it is. */
@@ -35,11 +35,8 @@ export const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:positio
 /** Shared, because making a decoder costs more than decoding most texts. */
 const TEXT = new TextDecoder();
 const BLOB_EXTENSION = "lance.blob.v2";
-const BLOB_KEY = "lance-encoding:blob";
-const PACKED_KEY = "lance-encoding:packed";
-
-/** Values of `Field.encoding`, a remnant of format 0.1 that writers still set. */
-const LEGACY_ENCODING = { none: 0, plain: 1, varBinary: 2, dictionary: 3 } as const;
+export const BLOB_METADATA_KEY = "lance-encoding:blob";
+export const PACKED_METADATA_KEY = "lance-encoding:packed";
 
 /** Assigns ids in depth-first order. The ids of a new or overwritten schema start at 0. */
 export function assignFieldIds(fields: readonly NewField[], firstId = 0): TableField[] {
@@ -61,85 +58,9 @@ export function nextFieldId(fields: readonly Field[], fragments: readonly DataFr
   return highest + 1;
 }
 
-/** The flat form of a schema. */
-export function encodeSchema(fields: readonly TableField[]): Field[] {
-  const flat: Field[] = [];
-  const encoder = new TextEncoder();
-  const visit = (field: TableField, parentId: number): void => {
-    const encoding = legacyEncoding(field.type);
-    const key = primaryKeyOf(field.metadata);
-    flat.push(
-      Field.create({
-        name: field.name,
-        id: field.id,
-        parentId,
-        logicalType: formatType(field.type),
-        nullable: field.nullable,
-        encoding,
-        dictionary: encoding === LEGACY_ENCODING.dictionary ? LegacyDictionary.create() : undefined,
-        extensionName: field.metadata.get(EXTENSION_NAME_KEY) ?? "",
-        metadata: new Map([...field.metadata].map(([name, value]) => [name, encoder.encode(value)])),
-        unenforcedPrimaryKey: key.isPart,
-        unenforcedPrimaryKeyPosition: key.position,
-      }),
-    );
-    for (const child of field.children) visit(child, field.id);
-  };
-  for (const field of fields) visit(field, NO_PARENT);
-  return flat;
-}
-
-/** Returns the field with other metadata, and with the members of the message that are derived from it. */
-export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array>): Field {
-  const text = new Map(
-    [EXTENSION_NAME_KEY, PRIMARY_KEY, PRIMARY_KEY_POSITION].flatMap((name) => {
-      const value = metadata.get(name);
-      return value === undefined ? [] : [[name, TEXT.decode(value)] as const];
-    }),
-  );
-  const key = primaryKeyOf(text);
-  return {
-    ...field,
-    metadata,
-    extensionName: text.get(EXTENSION_NAME_KEY) ?? "",
-    unenforcedPrimaryKey: key.isPart,
-    unenforcedPrimaryKeyPosition: key.position,
-  };
-}
-
-/** Flat schema that a data file holds. A blob of version 2 is a descriptor, whose members have no ids. */
-export function encodeFileSchema(fields: readonly TableField[]): Field[] {
-  return encodeSchema(fields.map(describedField));
-}
-
-function describedField(field: TableField): TableField {
-  if (storageOf(field) !== "blobStructs") return { ...field, children: field.children.map(describedField) };
-  const metadata = new Map([
-    [PACKED_KEY, "true"],
-    [BLOB_KEY, "true"],
-  ]);
-  const member = ([name, type]: readonly [string, LogicalType]): TableField => ({
-    id: -1,
-    name,
-    type,
-    nullable: false,
-    metadata: new Map(),
-    children: [],
-  });
-  return { ...field, metadata, children: DESCRIPTOR_MEMBERS.map(member) };
-}
-
 const unsigned = (bits: 8 | 32 | 64): LogicalType => ({ kind: "int", bits, signed: false });
 const STRING: LogicalType = { kind: "string", large: false };
 const LARGE_BINARY: LogicalType = { kind: "binary", large: true };
-
-const DESCRIPTOR_MEMBERS: readonly (readonly [string, LogicalType])[] = [
-  ["kind", unsigned(8)],
-  ["position", unsigned(64)],
-  ["size", unsigned(64)],
-  ["blob_id", unsigned(32)],
-  ["blob_uri", STRING],
-];
 
 /** Trees by their flat schemas, which never change. Most calls ask for the schema of an open version. */
 const trees = new WeakMap<readonly Field[], readonly TableField[]>();
@@ -176,7 +97,7 @@ function treeOf(flat: readonly Field[], path: string): TableField[] {
       metadata: new Map([...field.metadata].map(([name, value]) => [name, TEXT.decode(value)])),
       children: [],
     };
-    const siblings = field.parentId === NO_PARENT ? top : byId.get(field.parentId)?.children;
+    const siblings = field.parentId === NO_PARENT_ID ? top : byId.get(field.parentId)?.children;
     if (siblings === undefined) {
       throw new CorruptFileError(
         path,
@@ -253,7 +174,7 @@ export function isPacked(field: TableField): boolean {
 
 /** True if a field asks for packed members. Only structs heed this. */
 export const asksForPacking = (metadata: ReadonlyMap<string, string>): boolean =>
-  isFlagSet(metadata, PACKED_KEY) || isFlagSet(metadata, "packed");
+  isFlagSet(metadata, PACKED_METADATA_KEY) || isFlagSet(metadata, "packed");
 
 const isFlagSet = (metadata: ReadonlyMap<string, string>, key: string): boolean =>
   metadata.get(key)?.toLowerCase() === "true";
@@ -272,7 +193,7 @@ export type FieldStorage = "values" | "json" | "blobs" | "blobStructs";
 export function storageOf({ type, metadata }: Omit<NewField, "children">): FieldStorage {
   if (type.kind === "json") return "json";
   if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION && type.kind === "struct") return "blobStructs";
-  return metadata.has(BLOB_KEY) && isSameType(type, LARGE_BINARY) ? "blobs" : "values";
+  return metadata.has(BLOB_METADATA_KEY) && isSameType(type, LARGE_BINARY) ? "blobs" : "values";
 }
 
 /** Members of a blob struct, all nullable. A struct has the first two or all. */
@@ -295,31 +216,15 @@ export function specialStorage(field: TableField): string | null {
       return "blobs of version 2 (lance.blob.v2) other than nullable members data: large_binary, uri: utf8 and possibly position: uint64, size: uint64";
     }
   }
-  if (metadata.has(BLOB_KEY) && !isSameType(type, LARGE_BINARY))
+  if (metadata.has(BLOB_METADATA_KEY) && !isSameType(type, LARGE_BINARY))
     return `blobs of type ${formatType(type)}, other than large_binary,`;
   return null;
-}
-
-function legacyEncoding({ kind }: LogicalType): number {
-  switch (kind) {
-    case "null":
-    case "struct":
-      return LEGACY_ENCODING.none;
-    case "string":
-    case "binary":
-    case "json":
-      return LEGACY_ENCODING.varBinary;
-    case "dictionary":
-      return LEGACY_ENCODING.dictionary;
-    default:
-      return LEGACY_ENCODING.plain;
-  }
 }
 
 /** True if the metadata makes the field part of the table's primary key. Nothing enforces that key. */
 export const isPrimaryKey = (metadata: ReadonlyMap<string, string>): boolean => primaryKeyOf(metadata).isPart;
 
-function primaryKeyOf(metadata: ReadonlyMap<string, string>): { isPart: boolean; position: number } {
+export function primaryKeyOf(metadata: ReadonlyMap<string, string>): { isPart: boolean; position: number } {
   const position = Number.parseInt(metadata.get(PRIMARY_KEY_POSITION) ?? "", 10);
   if (Number.isInteger(position) && position >= 0) return { isPart: true, position };
   const flag = metadata.get(PRIMARY_KEY)?.toLowerCase() ?? "";

@@ -3,8 +3,8 @@
 import * as arrow from "apache-arrow";
 import * as fc from "fast-check";
 import type { Column } from "../../src/arrow/columns/column.js";
-import { columnFromData } from "../../src/arrow/exchange/data.js";
 import { dataFromColumn } from "../../src/arrow/exchange/dataFromColumn.js";
+import { columnFromData } from "../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import { fieldOf } from "../support/arrowColumns.js";
 import {

@@ -6,10 +6,10 @@ import { run, sharedBrowser } from "./support/browser.js";
 
 /** Programs that read, and the most kilobytes after gzip that they may load, without apache-arrow. */
 const PROGRAMS = {
-  firstRow: [158, `await table.scan({ limit: 1 }).toArray();`],
-  filter: [196, `await table.scan({ filter: "id > 10 AND text LIKE 'a%'" }).toArray();`],
+  firstRow: [120, `await table.scan({ limit: 1 }).toArray();`],
+  filter: [170, `await table.scan({ filter: "id > 10 AND text LIKE 'a%'" }).toArray();`],
   search: [
-    270,
+    250,
     `await table.scan({ filter: "id > 10" }).toArray();
     await table.search({ vector: [50, 1, 0, 0], limit: 1 }).toArray();
     await table.search({ text: "elm", limit: 1 }).toArray();`,

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Field, LargeBinary, Schema, Table, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
-import { BLOB_CHECKSUM_BUFFER_INDEX } from "../../src/file/container/blobChecksums.js";
+import { BLOB_CHECKSUM_BUFFER_INDEX } from "../../src/file/container/container.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import { compareTables } from "../support/compareTables.js";
 import { checksumFieldStart, OTHER_FIELD } from "../support/fileDamage.js";

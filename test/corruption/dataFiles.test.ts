@@ -18,7 +18,7 @@ import { fileURLToPath } from "node:url";
 import { type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { columnFromData } from "../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import { checkColumn } from "../support/checkColumn.js";
 import { nextMessage } from "../support/childProcess.js";

@@ -5,7 +5,7 @@ import type { Column, Layout } from "../../src/arrow/columns/column.js";
 import { concatColumns } from "../../src/arrow/columns/concatColumns.js";
 import { eventsPerValue, mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/columns/spine.js";
 import { makeBatch, toTable } from "../../src/arrow/exchange/batch.js";
-import { columnFromData } from "../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import type { FileColumn, FileVersion } from "../../src/file/container/page.js";
 import { countedByRows, type DataFileMetadata, openDataFile } from "../../src/file/container/reader.js";

@@ -7,7 +7,7 @@ import { cp, mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
-import { newLocation } from "../../src/catalog/locations/locations.js";
+import { newLocation } from "../../src/catalog/locations/newLocations.js";
 import { changeCatalog } from "../../src/catalog/rows/catalogTable.js";
 import { foldName, isDeviceName } from "../../src/io/names/foldName.js";
 import { openContext } from "../../src/operations/context.js";

@@ -7,7 +7,7 @@ import { DirectoryNamespace } from "tiltyard";
 import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { resolveIndexDirectory } from "../../src/table/fragments/fileLookup.js";
-import { branchRoot } from "../../src/table/refs/refs.js";
+import { branchRoot } from "../../src/table/refs/refNames.js";
 import { fieldOf, int32s } from "../support/arrowColumns.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";

@@ -10,7 +10,8 @@ import { CorruptFileError, InvalidInputError, PermissionDeniedError } from "../.
 import { BasePath, type Manifest } from "../../src/format/table.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { encodeManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
+import { readManifestFile } from "../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../src/table/versions/manifestEncoder.js";
 import { manifestPath } from "../../src/table/versions/paths.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { beforeEach, describe, expect, it, onTestFinished } from "../support/fixtures.js";

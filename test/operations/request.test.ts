@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../../src/errors.js";
-import {
-  optionalCount,
-  optionalStringMap,
-  parseChoice,
-  requireTableId,
-  requireVersion,
-} from "../../src/operations/request.js";
+import { optionalCount, requireTableId, requireVersion } from "../../src/operations/request.js";
+import { optionalStringMap, parseChoice } from "../../src/operations/requestValues.js";
 
 describe("request members", () => {
   it.each([

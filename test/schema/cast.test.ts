@@ -2,7 +2,7 @@ import * as arrow from "apache-arrow";
 import { InvalidInputError, TableSchemaValidationError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { makeBatch } from "../../src/arrow/exchange/batch.js";
-import { columnFromData } from "../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import { logicalFieldOf } from "../../src/arrow/types/logicalTypes.js";
 import { castBetween } from "../../src/schema/cast.js";

@@ -3,13 +3,8 @@ import { parseType } from "../../src/arrow/types/type.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { Field } from "../../src/format/file.js";
 import { DataFile, DataFragment } from "../../src/format/table.js";
-import {
-  assignFieldIds,
-  decodeSchema,
-  encodeSchema,
-  type NewField,
-  nextFieldId,
-} from "../../src/schema/schema.js";
+import { assignFieldIds, decodeSchema, type NewField, nextFieldId } from "../../src/schema/schema.js";
+import { encodeSchema } from "../../src/schema/schemaEncoder.js";
 import { latestFile, makeReferenceTable } from "../table/support.js";
 
 const leaf = (

@@ -5,8 +5,8 @@ import { Transaction } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
-import { encodeManifestFile } from "../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../src/table/versions/manifestCache.js";
+import { encodeManifestFile } from "../../src/table/versions/manifestEncoder.js";
 import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
 import { encodeIndexSection, indicesOf } from "../../src/table/versions/versionContent.js";
 

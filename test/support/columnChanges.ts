@@ -10,7 +10,7 @@ import type {
   AlterTableAddColumnsRequest,
   AlterTableAlterColumnsRequest,
 } from "../../src/namespace/schema.js";
-import { branchRoot } from "../../src/table/refs/refs.js";
+import { branchRoot } from "../../src/table/refs/refNames.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { readManifestFile } from "../../src/table/versions/manifest.js";
 import { fieldOf, listOf } from "./arrowColumns.js";

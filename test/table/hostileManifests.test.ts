@@ -23,11 +23,8 @@ import {
 } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
-import {
-  encodeManifestFile,
-  type ManifestFile,
-  readManifestFile,
-} from "../../src/table/versions/manifest.js";
+import { type ManifestFile, readManifestFile } from "../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../src/table/versions/manifestEncoder.js";
 import { deletionFileName, manifestName, manifestPath } from "../../src/table/versions/paths.js";
 import { listVersions } from "../../src/table/versions/versions.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";

@@ -15,7 +15,8 @@ import type {
   VariableColumn,
 } from "./column.js";
 import { itemsWithin, spanOf } from "./columnBytes.js";
-import { entryKey, indexView, readIndices } from "./dictionaries.js";
+import { indexView, readIndices } from "./dictionaries.js";
+import { entryKey } from "./dictionaryEncoder.js";
 import { numbersColumn } from "./numbersColumn.js";
 import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { takeColumn } from "./takeColumn.js";

@@ -1,5 +1,5 @@
 /**
- * Makes columns of apache-arrow's `Data`, without a copy if the memory is aligned.
+ * Converts apache-arrow `Data` to columns, without a copy if the memory is aligned.
  *
  * The first row of a slice is not in the same place in all members of apache-arrow's `Data`. In `values`,
  * `valueOffsets` and children of fixed-size lists it comes first; in bitmaps it is at bit `offset`. A buffer
@@ -7,7 +7,8 @@
  * buffers and children, or none.
  */
 
-import { runSync, type Steps } from "../../async/eventLoop.js";
+import type { Steps } from "../../async/eventLoop.js";
+import { lazyModule, lazySteps } from "../../async/lazy.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import { bytesOf } from "../../bytes/view.js";
@@ -23,13 +24,14 @@ import type {
   Validity,
   VariableColumn,
 } from "../columns/column.js";
-import { concatColumns } from "../columns/concatColumns.js";
 import { nullColumn } from "../columns/nullColumn.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
 import { validityFrom } from "../columns/validity.js";
 import { type ForeignType, LARGE_LIST_VIEW_TYPE, LIST_VIEW_TYPE } from "../types/typeParameters.js";
-import { LIST_VIEW_BYTES, listsOfViews } from "./listViews.js";
-import { ViewBounds } from "./viewBounds.js";
+import type { ViewBounds } from "./viewBounds.js";
+
+/** Loaded with the first `Data` that lacks values, has list views or a dictionary in several chunks. */
+const irregularForms = lazyModule(() => import("./irregularData.js"));
 
 /** Maximum bytes allocated for values that a null-filled column lacks. */
 const MAX_PADDED_BYTES = 2 ** 30;
@@ -69,11 +71,8 @@ export interface DataOptions {
   readonly dictionaries?: DictionaryCache | undefined;
   /** Bounds on the copied items of list views. Default: none. */
   readonly bounds?: ViewBounds | undefined;
-}
-
-/** Makes the column of a `Data` without interruption, as {@link columnFromDataInSteps} does. */
-export function columnFromData(data: ForeignData, layout: Layout, dictionaries?: DictionaryCache): Column {
-  return runSync(columnFromDataInSteps(data, layout, { dictionaries }));
+  /** Module for irregular `Data`. Default: it is loaded when it is needed. */
+  readonly irregular?: typeof import("./irregularData.js") | undefined;
 }
 
 /**
@@ -135,7 +134,7 @@ export function* columnFromDataInSteps(
       const children: Column[] = [];
       for (const [index, child] of layout.children.entries()) {
         const values = yield* childColumn(data, index, child.layout, options);
-        children.push(structChild(values, data, validity, child));
+        children.push(yield* structChild(values, data, validity, child, options));
       }
       return { kind: "struct", length, validity, children };
     }
@@ -155,6 +154,11 @@ const isListView = ({ type, sizes }: ForeignData): boolean =>
   type?.typeId === LIST_VIEW_TYPE ||
   type?.typeId === LARGE_LIST_VIEW_TYPE;
 
+/** Returns the module for irregular `Data`. */
+function* irregularOf({ irregular }: DataOptions): Steps<typeof import("./irregularData.js")> {
+  return irregular ?? (yield* lazySteps(irregularForms));
+}
+
 function* listViewColumn(
   data: ForeignData,
   layout: ListLayout,
@@ -166,25 +170,27 @@ function* listViewColumn(
   const sizes = bytesOrNone(data.sizes);
   const held = Math.floor(Math.min(offsets.length, sizes.length) / (layout.offsetBits / 8));
   requireNullTail(validity, held, length, "offsets and sizes");
-  if (held < length) allocate(length * LIST_VIEW_BYTES, false);
+  const { columnOfViews, LIST_VIEW_ROW_BYTES } = yield* irregularOf(options);
+  if (held < length) allocate(length * LIST_VIEW_ROW_BYTES, false);
   const items = yield* childColumn(data, 0, layout.item, options);
-  const bounds = options.bounds ?? new ViewBounds(Number.POSITIVE_INFINITY);
-  return yield* listsOfViews({ length, validity, offsets, sizes }, layout, items, bounds);
+  return yield* columnOfViews({ length, validity, offsets, sizes }, layout, items, options.bounds);
 }
 
 /** Cuts or pads a struct's child to its length. Padding needs null structs in the missing rows. */
-function structChild(
+function* structChild(
   column: Column,
   data: ForeignData,
   validity: Validity | null,
   child: StructChild,
-): Column {
+  options: DataOptions,
+): Steps<Column> {
   const { length } = data;
   if (column.length === length) return column;
   if (column.length > length) return sliceColumn(column, 0, length);
   requireNullTail(validity, column.length, length, `values of ${child.name}`);
   allocate(length, false);
-  return concatColumns([column, nullColumn(child.layout, length - column.length)]);
+  const { joinColumns } = yield* irregularOf(options);
+  return joinColumns([column, nullColumn(child.layout, length - column.length)]);
 }
 
 /** Returns the bytes of a buffer; none if it is absent. */
@@ -256,7 +262,8 @@ function* listItems(
   requireNullTail(validity, held, data.length, "items");
   allocate(needed * itemBytes(layout.item), false);
   const missing = nullColumn(layout.item, needed - held * layout.dimension);
-  return concatColumns([sliceColumn(items, 0, held * layout.dimension), missing]);
+  const { joinColumns } = yield* irregularOf(options);
+  return joinColumns([sliceColumn(items, 0, held * layout.dimension), missing]);
 }
 
 /** Approximate bytes of one null. */
@@ -286,15 +293,19 @@ function itemBytes(layout: Layout): number {
 function* dictionaryOf(
   data: ForeignData,
   layout: Extract<Layout, { kind: "dictionary" }>["value"],
-  { dictionaries: cache }: DataOptions,
+  options: DataOptions,
 ): Steps<VariableColumn | FixedColumn> {
+  const { dictionaries: cache, irregular } = options;
   const vector = data.dictionary;
   if (vector === null || vector === undefined) return nullColumn(layout, 0) as VariableColumn | FixedColumn;
   const cached = cache?.get(vector);
   if (cached !== undefined) return cached;
   const chunks: Column[] = [];
-  for (const chunk of vector.data) chunks.push(yield* columnFromDataInSteps(chunk, layout));
-  const values = chunks.length === 0 ? nullColumn(layout, 0) : concatColumns(chunks);
+  for (const chunk of vector.data) chunks.push(yield* columnFromDataInSteps(chunk, layout, { irregular }));
+  const values =
+    chunks.length > 1
+      ? (yield* irregularOf(options)).joinColumns(chunks)
+      : (chunks[0] ?? nullColumn(layout, 0));
   const column = values as VariableColumn | FixedColumn;
   cache?.set(vector, column);
   return column;

@@ -1,7 +1,7 @@
 /** Converts record batches to plain objects. */
 
 import type { Field, RecordBatch } from "apache-arrow";
-import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Column } from "../columns/column.js";
 import { valueBytes } from "../columns/columnBytes.js";
@@ -9,7 +9,7 @@ import { sliceColumn } from "../columns/sliceColumn.js";
 import { decodeValues, makeObjects } from "../objects/decodeValues.js";
 import type { ValueForms } from "../objects/valueForms.js";
 import { layoutOf } from "../types/layouts.js";
-import { columnFromData, type ForeignData } from "./data.js";
+import { columnFromDataInSteps, type ForeignData } from "./data.js";
 
 /** Values made between two turns of the event loop. */
 const MADE_VALUES = 16_384;
@@ -26,9 +26,11 @@ export async function* objectsOfBatch(
 ): AsyncGenerator<Record<string, unknown>[]> {
   const { fields } = batch.schema;
   const names = fields.map(({ name }) => name);
-  const columns = fields.map(({ type, name }, index) =>
-    columnFromData(batch.data.children[index] as unknown as ForeignData, layoutOf(type, name)),
-  );
+  const columns: Column[] = [];
+  for (const [index, { type, name }] of fields.entries()) {
+    const data = batch.data.children[index] as unknown as ForeignData;
+    columns.push(await runAsync(columnFromDataInSteps(data, layoutOf(type, name))));
+  }
   const rowBytes = valueBytes(columns) / Math.max(1, batch.numRows);
   const rows = Math.max(
     1,

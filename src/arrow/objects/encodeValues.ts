@@ -36,7 +36,7 @@ import type {
   Validity,
   VariableColumn,
 } from "../columns/column.js";
-import { encodeDictionary } from "../columns/dictionaries.js";
+import { encodeDictionary } from "../columns/dictionaryEncoder.js";
 import { numbersColumn } from "../columns/numbersColumn.js";
 import { validityFrom } from "../columns/validity.js";
 import { layoutOf } from "../types/layouts.js";

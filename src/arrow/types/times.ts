@@ -1,4 +1,4 @@
-/** Parses and formats days, times and instants, and looks up time zone offsets. */
+/** Formats days, times and instants, and looks up time zone offsets. */
 
 const MS_PER_DAY = 86_400_000;
 const MS_PER_MINUTE = 60_000;
@@ -39,57 +39,8 @@ export function daysOf({ year, month, day }: Day): number {
   return era * 146_097 + yearOfEra * 365 + leapDays + ofYear - 719_468;
 }
 
-/** A parsed instant or local time. */
-interface ParsedTime {
-  readonly nanos: bigint;
-  /** True if the text has an offset; `nanos` is then in UTC. */
-  readonly hasOffset: boolean;
-}
-
-const TIME =
-  /^([+-]?\d{4,12})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/i;
-
-/** Null for a text that is not a time. */
-function parseTime(text: string): ParsedTime | null {
-  const match = TIME.exec(text.trim());
-  if (match === null) return null;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
-  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return null;
-  const days = daysOf({ year, month, day });
-  if (dayOf(days).month !== month) return null;
-  const offset = match[8];
-  if (offset !== undefined && match[4] === undefined) return null;
-  const minutes = offset === undefined ? 0 : parseOffset(offset);
-  if (minutes === null) return null;
-  const seconds = hour * 3600 + (minute - minutes) * 60 + second;
-  const total = days * 86_400 + seconds;
-  // Years of more than 8 digits have more seconds than a number counts.
-  const exact = Number.isSafeInteger(total) ? BigInt(total) : BigInt(days) * 86_400n + BigInt(seconds);
-  const nanos = exact * 1_000_000_000n + BigInt((match[7] ?? "").padEnd(9, "0"));
-  return { nanos, hasOffset: offset !== undefined };
-}
-
-/** Returns a text's nanoseconds since 1970, or null. Without an offset it is in the zone, else in UTC. */
-export function parseInstant(text: string, zone: string | null): bigint | null {
-  const parsed = parseTime(text);
-  return parsed === null || parsed.hasOffset ? (parsed?.nanos ?? null) : nanosInZone(parsed.nanos, zone);
-}
-
-/** Returns the nanoseconds of the instant that has a local time in a zone. */
-export function nanosInZone(localNanos: bigint, zone: string | null): bigint {
-  if (zone === null) return localNanos;
-  const ms = floorDivide(localNanos, NANOS_PER_MS);
-  return localNanos + (BigInt(instantOf(Number(ms), zone)) - ms) * NANOS_PER_MS;
-}
-
-/** Returns the days from 1970 to the day of a text, whatever its time of day; null if it has none. */
-export function parseDay(text: string): number | null {
-  const parsed = parseTime(text);
-  return parsed && Number(floorDivide(parsed.nanos, NANOS_PER_DAY));
-}
-
 /** Minutes east of UTC; null for a text that is not an offset. */
-function parseOffset(text: string): number | null {
+export function parseZoneOffset(text: string): number | null {
   if (/^(Z|UTC)$/i.test(text)) return 0;
   const match = /^([+-])(\d{2})(?::?(\d{2}))?$/.exec(text);
   if (match === null) return null;
@@ -97,18 +48,6 @@ function parseOffset(text: string): number | null {
   if (hour > 23 || minute > 59) return null;
   const minutes = hour * 60 + minute;
   return match[1] === "-" ? -minutes : minutes;
-}
-
-const TIME_OF_DAY = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?$/;
-
-/** Nanoseconds since midnight; null for a text that is not a time of day. */
-export function parseTimeOfDay(text: string): bigint | null {
-  const match = TIME_OF_DAY.exec(text.trim());
-  if (match === null) return null;
-  const [hour, minute, second] = match.slice(1, 4).map((part) => Number(part ?? 0));
-  if (hour > 23 || minute > 59 || second > 59) return null;
-  const fraction = BigInt((match[4] ?? "").padEnd(9, "0"));
-  return BigInt(hour * 3600 + minute * 60 + second) * 1_000_000_000n + fraction;
 }
 
 const pad = (value: number, width: number): string => String(value).padStart(width, "0");
@@ -149,7 +88,7 @@ export function floorDivide(value: bigint, divisor: bigint): bigint {
 }
 
 /** True if the offset of a zone needs a slow lookup by the zone's name. */
-export const isNamedZone = (zone: string): boolean => parseOffset(zone) === null;
+export const isNamedZone = (zone: string): boolean => parseZoneOffset(zone) === null;
 
 /** Milliseconds in a quarter of an hour. The offset of a zone is constant within each. */
 const QUARTER_MS = 900_000;
@@ -159,7 +98,7 @@ const zoneOffsets = new Map<string, Map<number, number>>();
 
 /** Returns the milliseconds that a zone's local time is ahead of UTC; 0 for an unknown zone. */
 export function zoneOffset(zone: string, utcMillis: number): number {
-  const minutes = parseOffset(zone);
+  const minutes = parseZoneOffset(zone);
   if (minutes !== null) return minutes * MS_PER_MINUTE;
   const format = formatOf(zone);
   const quarter = Math.floor(utcMillis / QUARTER_MS);
@@ -204,16 +143,4 @@ function formatOf(zone: string): Intl.DateTimeFormat | null {
   }
   formats.set(zone, format);
   return format;
-}
-
-/** Returns the instant of a local time. If the local time occurs twice, returns the earlier instant. */
-export function instantOf(localMillis: number, zone: string): number {
-  const first = localMillis - zoneOffset(zone, localMillis - zoneOffset(zone, localMillis));
-  const earlier = localMillis - zoneOffset(zone, first - MS_PER_DAY);
-  return earlier + zoneOffset(zone, earlier) === localMillis ? earlier : first;
-}
-
-/** Returns the local time of an instant. */
-export function localMillisOf(utcMillis: number, zone: string): number {
-  return utcMillis + zoneOffset(zone, utcMillis);
 }

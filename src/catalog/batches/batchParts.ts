@@ -30,17 +30,10 @@ import { isSameTable } from "../../table/versions/tableIdentity.js";
 import { withSteadyLock } from "../../table/versions/tableLock.js";
 import { findVersion, type VersionsAt } from "../../table/versions/versions.js";
 import { noteFormerId } from "../locations/formerIds.js";
-import { directoryAt, isNewLocation } from "../locations/locations.js";
-import {
-  hide,
-  isDeregistered,
-  isDropped,
-  isReserved,
-  readReservations,
-  reserve,
-  reserveAs,
-  unhide,
-} from "../locations/markers.js";
+import { directoryAt } from "../locations/locations.js";
+import { hide, isDropped, readReservations, reserve, reserveAs, unhide } from "../locations/markerChanges.js";
+import { isDeregistered, isReserved } from "../locations/markers.js";
+import { isNewLocation } from "../locations/newLocations.js";
 import { discardDirectory, sweepDropped, takeAway } from "../locations/removal.js";
 import { isUnshared } from "../locations/sharedLocations.js";
 import { findTable, type TableLocation, tableRow } from "../locations/tables.js";

@@ -19,7 +19,7 @@ import { encodeSealedJson, isSealBroken } from "../../bytes/sealedJson.js";
 import { NamespaceError } from "../../errors.js";
 import { UUID_FORM } from "../../ident.js";
 import type { Properties } from "../../namespace/request.js";
-import { checkBranchName } from "../../table/refs/refs.js";
+import { checkBranchName } from "../../table/refs/refNames.js";
 import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
 import type { NamingScheme } from "../../table/versions/paths.js";
 import { isTableIdentity, type TableIdentity } from "../../table/versions/tableIdentity.js";

@@ -27,7 +27,8 @@ import { basename, dirname, join, relative, sep } from "../../platform/native.js
 import { hasUniqueNames, sideDirectory, versionsDirectory } from "../../table/versions/paths.js";
 import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { checkLocation, directoryAt } from "./locations.js";
-import { hideAsDropped, hidingMarkerPath, isDropped, isHidingMarker } from "./markers.js";
+import { hideAsDropped, isDropped } from "./markerChanges.js";
+import { hidingMarkerPath, isHidingMarker } from "./markers.js";
 
 /** Maximum size in bytes; locations are shorter. */
 const MAX_RECORD_BYTES = 64 * 1024;

@@ -11,7 +11,8 @@ import { join } from "../../platform/native.js";
 import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import type { Catalog } from "../rows/catalogRows.js";
 import { rootTableAt } from "./locations.js";
-import { isDeregistered, isDropped, isReserved } from "./markers.js";
+import { isDropped } from "./markerChanges.js";
+import { isDeregistered, isReserved } from "./markers.js";
 import { clearLocation, freeDropped } from "./orphans.js";
 import { rootTableLocation, type TableLocation, tableRow } from "./tables.js";
 

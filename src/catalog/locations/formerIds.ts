@@ -15,7 +15,7 @@ import { replaceFile } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import { pathOf } from "../rows/objects.js";
-import { idShownIn } from "./locations.js";
+import { idShownIn } from "./newLocations.js";
 import type { TableLocation } from "./tables.js";
 
 /** Name of the note in a table's directory. Its JSON is the id, as a list of names. */

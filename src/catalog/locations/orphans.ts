@@ -22,8 +22,9 @@ import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import type { Catalog } from "../rows/catalogRows.js";
 import { changeCatalog, readCatalog } from "../rows/catalogTable.js";
 import { removeDropped } from "./droppedRecords.js";
-import { isNewLocation } from "./locations.js";
-import { isDeregistered, isDropped } from "./markers.js";
+import { isDropped } from "./markerChanges.js";
+import { isDeregistered } from "./markers.js";
+import { isNewLocation } from "./newLocations.js";
 import { sweepDropped, takeAway } from "./removal.js";
 import { findTable, type TableLocation } from "./tables.js";
 

@@ -23,7 +23,7 @@ import { sha256 } from "../../io/names/sha256.js";
 import { isUnmovable } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import { hideInPlace, isEmptied, isLink, type RemovalEnvironment, removeRecorded } from "./droppedRecords.js";
-import { isDropped } from "./markers.js";
+import { isDropped } from "./markerChanges.js";
 
 /** Prefix of dropped tables' directories, and of records of them, until they are removed. */
 const DROPPED_PREFIX = ".tiltyard-dropped-";

@@ -7,7 +7,8 @@
 import { areApart } from "../../io/names/spelling.js";
 import type { CatalogEnvironment } from "../rows/catalogEnvironment.js";
 import type { CatalogRow } from "../rows/catalogRows.js";
-import { isInRootTable, mayOverlap } from "./locations.js";
+import { isInRootTable } from "./locations.js";
+import { mayOverlap } from "./newLocations.js";
 
 /** Returns true if, on any file system, a location overlaps that of a root table or of a row. */
 export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean =>

@@ -30,13 +30,8 @@ import { resolveProjection } from "../../query/columns/projection.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { scanColumns } from "../../query/scan/scan.js";
 import { KEPT } from "../../rows/readAhead.js";
-import {
-  assignFieldIds,
-  decodeSchema,
-  encodeSchema,
-  type NewField,
-  PRIMARY_KEY_POSITION,
-} from "../../schema/schema.js";
+import { assignFieldIds, decodeSchema, type NewField, PRIMARY_KEY_POSITION } from "../../schema/schema.js";
+import { encodeSchema } from "../../schema/schemaEncoder.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { ABSENT } from "../../table/versions/identity.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";

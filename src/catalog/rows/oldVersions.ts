@@ -26,6 +26,7 @@ import type { LockLease } from "../../io/disk/locks.js";
 import { temporaryName } from "../../io/names/temporaryNames.js";
 import { join } from "../../platform/native.js";
 import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
+import { writeHint } from "../../table/versions/hintWriter.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import {
   branchTree,
@@ -37,7 +38,6 @@ import {
   versionsDirectory,
 } from "../../table/versions/paths.js";
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
-import { writeHint } from "../../table/versions/versionHint.js";
 import { type VersionEntry, versionEntry } from "../../table/versions/versions.js";
 import { removeOrphans } from "./orphanFiles.js";
 

@@ -10,11 +10,13 @@
  * write the files, which takes a few milliseconds more for each.
  */
 
+import { lazy, lazyModule } from "../../async/lazy.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { namesOfPath } from "../paths/pathNames.js";
-import { type FileTimes, type FileWriter, HandleDisk, STREAMS } from "./directoryHandleDisk.js";
-import { startWriter } from "./writerWorker.js";
+import { HandleDisk } from "./directoryHandleDisk.js";
+
+const writing = lazyModule(() => import("./ownedWriter.js"));
 
 /** Options of {@link opfsDisk}. */
 export interface OpfsDiskOptions {
@@ -52,50 +54,15 @@ export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
     for (const name of base) handle = await handle.getDirectoryHandle(name, { create: true });
     return handle;
   };
-  const writer = new OwnedWriter(base);
+  const writer = lazy(async () => new (await writing.get()).OwnedWriter(base));
   const disk = new HandleDisk(() => (top ??= open()), {
     scope: `tiltyard:opfs:${base.join("/")}:`,
-    writer,
+    openWriter: () => writer.get(),
     isPrivate: true,
   });
-  return Object.assign(disk, { close: () => writer.close() });
-}
-
-/** Writes by a worker, or by streams where none can start. */
-class OwnedWriter implements FileWriter {
-  readonly #base: readonly string[];
-  #worker: Promise<FileWriter & { end(): void }> | null = null;
-  #hasWorkers = true;
-
-  constructor(base: readonly string[]) {
-    this.#base = base;
-  }
-
-  async create(...parameters: Parameters<FileWriter["create"]>): Promise<boolean> {
-    const writer = await this.#start();
-    return writer.create(...parameters);
-  }
-
-  async put(...parameters: Parameters<FileWriter["put"]>): Promise<FileTimes | null> {
-    const writer = await this.#start();
-    return writer.put(...parameters);
-  }
-
-  async #start(): Promise<FileWriter> {
-    if (!this.#hasWorkers) return STREAMS;
-    this.#worker ??= startWriter(this.#base);
-    try {
-      return await this.#worker;
-    } catch {
-      // A policy of the page forbids such workers, or the browser has no access handles.
-      this.#hasWorkers = false;
-      return STREAMS;
-    }
-  }
-
-  close(): void {
-    const worker = this.#worker;
-    this.#worker = null;
-    void worker?.then((started) => started.end()).catch(() => undefined);
-  }
+  const close = (): void => {
+    if (writer.current !== undefined) writer.current.close();
+    else void writer.started?.then((started) => started.close()).catch(() => undefined);
+  };
+  return Object.assign(disk, { close });
 }

@@ -1,7 +1,7 @@
 /** The worker that writes files of the private file system in place. */
 
 import { clearTimeout, setTimeout } from "../../async/timers.js";
-import type { FileTimes, FileWriter, PutHow } from "./directoryHandleDisk.js";
+import type { FileTimes, FileWriter, PutHow } from "./fileWriter.js";
 
 /** A file to write, as the worker gets it. */
 interface Task {

@@ -3,7 +3,8 @@
  * exist in the text, as `INTERVAL '1 month 2 days'` or `INTERVAL '1' MONTH`: no column holds any.
  */
 
-import { dayOf, daysOf, floorDivide, instantOf, localMillisOf } from "../../arrow/types/times.js";
+import { instantOf, localMillisOf } from "../../arrow/types/parsedTimes.js";
+import { dayOf, daysOf, floorDivide } from "../../arrow/types/times.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Bound, nullOf } from "../evaluate/bound.js";

@@ -1,6 +1,7 @@
 /** Functions of days and instants. The parts of an instant with a zone are those of its local time. */
 
-import { dayOf, daysOf, floorDivide, instantOf, zoneOffset } from "../../arrow/types/times.js";
+import { instantOf } from "../../arrow/types/parsedTimes.js";
+import { dayOf, daysOf, floorDivide, zoneOffset } from "../../arrow/types/times.js";
 import type { TimestampType, TimeUnit } from "../../arrow/types/type.js";
 import { perRow } from "../kernels/arithmetic.js";
 import { castKernel } from "../kernels/casts.js";

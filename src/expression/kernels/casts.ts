@@ -11,16 +11,13 @@ import { checkOffsetRange } from "../../arrow/columns/offsets.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import {
-  floorDivide,
-  formatDay,
-  formatTime,
-  formatTimeOfDay,
   localMillisOf,
   nanosInZone,
   parseDay,
   parseInstant,
   parseTimeOfDay,
-} from "../../arrow/types/times.js";
+} from "../../arrow/types/parsedTimes.js";
+import { floorDivide, formatDay, formatTime, formatTimeOfDay } from "../../arrow/types/times.js";
 import type { DecimalType } from "../../arrow/types/type.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
 import { isUint8Array } from "../../bytes/anyRealm.js";

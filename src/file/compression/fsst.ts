@@ -12,7 +12,7 @@ import { type CodeSymbols, ESCAPE_CODE } from "../../arrow/columns/lazyValues.js
 import { concatBytes } from "../../bytes/concat.js";
 import { unfilledBytes } from "../../platform/native.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
-import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
+import { type FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
 
 export const HEADER_BYTES = 8;
 
@@ -106,7 +106,7 @@ function decodeInKernel(
   origin: PageOrigin,
 ): Uint8Array {
   decoder.setSymbols(symbols.low, symbols.high, symbols.lengths);
-  const { positions } = decoder;
+  const { positions, origin: outputOrigin, blockCodes } = decoder;
   let pieceStart = offsets[0];
   let write = 0;
   let output = memory;
@@ -114,7 +114,7 @@ function decodeInKernel(
   let value = 1;
   for (const piece of pieces) {
     for (let read = 0; read < piece.length; ) {
-      const end = Math.min(read + BLOCK_CODES, piece.length);
+      const end = Math.min(read + blockCodes, piece.length);
       const consumed = decoder.decode(piece, read, end, symbols.count);
       if (consumed === 0) throw corruptPage(origin, "FSST code without symbol");
       const decoded = decoder.output(consumed);
@@ -125,7 +125,7 @@ function decodeInKernel(
       read += consumed;
       if (read > piece.length) throw corruptPage(origin, "FSST escape at the end of a value");
       const blockEnd = pieceStart + read;
-      const shift = write - FsstDecoder.ORIGIN;
+      const shift = write - outputOrigin;
       // Negative as soon as a value's end splits an escape.
       let split = 0;
       for (; value < offsets.length && offsets[value] <= blockEnd; value++) {

@@ -20,7 +20,7 @@ import { phaseOf } from "../../bytes/aligned.js";
 import { type Kernel, KernelUse, kernel } from "../../bytes/wasm/kernel.js";
 import type { Label } from "../../bytes/wasm/kernelCode.js";
 
-export const BLOCK_CODES = 8192;
+const BLOCK_CODES = 8192;
 
 const SYMBOLS = 0;
 const LENGTHS = SYMBOLS + 8 * 256;
@@ -80,8 +80,12 @@ const decodeKernel = (): Kernel | null =>
 
 /** The kernel with the views of its memory. Symbols stay until the next set, output until the next block. */
 export class FsstDecoder {
-  /** Address of the symbol of each code of the last block, from {@link ORIGIN} on; -1 after an escape. */
+  /** Address of the symbol of each code of the last block, from {@link origin} on; -1 after an escape. */
   readonly positions: Int32Array;
+  /** Address of the first byte of the output. */
+  readonly origin = OUTPUT;
+  /** Maximum number of codes of a block. */
+  readonly blockCodes = BLOCK_CODES;
   readonly #run: Kernel["run"];
   readonly #bytes: Uint8Array;
   readonly #words: Int32Array;
@@ -122,8 +126,6 @@ export class FsstDecoder {
   output(consumed: number): Uint8Array {
     return this.#bytes.subarray(OUTPUT, this.positions[consumed]);
   }
-
-  static readonly ORIGIN = OUTPUT;
 }
 
 /** One decoder is enough, because a page is decoded without a break. */

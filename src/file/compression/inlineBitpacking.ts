@@ -7,9 +7,9 @@
  * Values are bit patterns, without sign or offset.
  */
 
-import type { CompressiveEncoding, InlineBitpacking } from "../../format/encodings.js";
+import type { InlineBitpacking } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
-import { PACK_UNIT, packBits, packedUnitBytes, unpackBits } from "./bitpack.js";
+import { PACK_UNIT, packedUnitBytes, unpackBits } from "./bitpack.js";
 import type { WordBits } from "./bitpackKernel.js";
 import type { FixedDecoder } from "./fixedDecoder.js";
 
@@ -69,33 +69,4 @@ export function unpackUnit(
 export function checkWordBits(bits: number, origin: PageOrigin): WordBits {
   if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return bits;
   throw corruptPage(origin, `words of ${bits} bits`);
-}
-
-export const describeInlineBitpacking = (wordBits: WordBits): CompressiveEncoding => ({
-  inlineBitpacking: { uncompressedBitsPerValue: wordBits, values: undefined },
-});
-
-/** Bytes of a packed unit, its width word included. */
-export const inlineBitpackedBytes = (wordBits: WordBits, packedBits: number): number =>
-  wordBits / 8 + packedUnitBytes(packedBits);
-
-/** Packs up to 1024 words into `output`, which is zero there. No word needs more than `packedBits`. */
-export function encodeInlineBitpacking(
-  wordBits: WordBits,
-  packedBits: number,
-  words: Uint8Array,
-  byteOffset: number,
-  count: number,
-  output: Uint8Array,
-  outputOffset: number,
-): void {
-  const wordBytes = wordBits / 8;
-  output[outputOffset] = packedBits;
-  if (count === PACK_UNIT) {
-    packBits(wordBits, packedBits, words, byteOffset, output, outputOffset + wordBytes);
-    return;
-  }
-  scratch.fill(0);
-  scratch.set(words.subarray(byteOffset, byteOffset + count * wordBytes));
-  packBits(wordBits, packedBits, scratch, 0, output, outputOffset + wordBytes);
 }

@@ -15,77 +15,17 @@
  */
 
 import { crc32 } from "../../bytes/crc32.js";
-import { enlarged } from "../../bytes/growing.js";
 import { firstIndex } from "../../bytes/search.js";
 import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 
-/** Index of this buffer among the global buffers of a file that has blobs. */
-export const BLOB_CHECKSUM_BUFFER_INDEX = 1;
-
-const MAGIC = new TextEncoder().encode("TILTYBLB");
-const FORMAT = 1;
-const FORMAT_WITH_SIDE_FILES = 2;
-const HEADER_BYTES = 16;
-const VALUE_BYTES = 12;
-const SIDE_FILE_BYTES = 4;
-const INITIAL_CAPACITY = 64;
-
-/** Collects the checksums of the blobs of a file and its side files while they are written. */
-export class BlobChecksumList {
-  #count = 0;
-  #sideFiles = new Uint32Array(INITIAL_CAPACITY);
-  #positions = new Float64Array(INITIAL_CAPACITY);
-  #checksums = new Uint32Array(INITIAL_CAPACITY);
-
-  get count(): number {
-    return this.#count;
-  }
-
-  /**
-   * @param sideFile number of the side file that holds the value; 0 for the data file
-   * @param position greater than that of the previous value in the same file
-   */
-  add(sideFile: number, position: number, value: Uint8Array): void {
-    if (this.#count === this.#positions.length) {
-      this.#sideFiles = enlarged(this.#sideFiles);
-      this.#positions = enlarged(this.#positions);
-      this.#checksums = enlarged(this.#checksums);
-    }
-    this.#sideFiles[this.#count] = sideFile;
-    this.#positions[this.#count] = position;
-    this.#checksums[this.#count++] = crc32(value);
-  }
-
-  encode(): Uint8Array {
-    const count = this.#count;
-    const files = this.#sideFiles;
-    const order = Uint32Array.from({ length: count }, (_, index) => index);
-    const withSideFiles = files.subarray(0, count).some((file) => file > 0);
-    // Within a file, values stay in the order in which they were added.
-    if (withSideFiles) order.sort((a, b) => files[a] - files[b] || a - b);
-    const valueBytes = VALUE_BYTES + (withSideFiles ? SIDE_FILE_BYTES : 0);
-    const out = new Uint8Array(HEADER_BYTES + valueBytes * count + 4);
-    const view = new DataView(out.buffer);
-    out.set(MAGIC);
-    view.setUint32(8, withSideFiles ? FORMAT_WITH_SIDE_FILES : FORMAT, true);
-    view.setUint32(12, count, true);
-    let offset = HEADER_BYTES;
-    const put = (value: number) => {
-      view.setUint32(offset, value, true);
-      offset += 4;
-    };
-    if (withSideFiles) for (const index of order) put(files[index]);
-    for (const index of order) {
-      put(this.#positions[index] % 2 ** 32);
-      put(Math.floor(this.#positions[index] / 2 ** 32));
-    }
-    for (const index of order) put(this.#checksums[index]);
-    put(crc32(out.subarray(0, offset)));
-    return out;
-  }
-}
+export const BLOB_MAGIC = new TextEncoder().encode("TILTYBLB");
+export const BLOB_FORMAT = 1;
+export const BLOB_FORMAT_WITH_SIDE_FILES = 2;
+export const BLOB_HEADER_BYTES = 16;
+export const BLOB_VALUE_BYTES = 12;
+export const BLOB_SIDE_FILE_BYTES = 4;
 
 interface Values {
   /** Ascending; null if all values are in the data file. */
@@ -104,16 +44,23 @@ export interface ReadValues {
   readonly ranges: readonly ByteRange[];
 }
 
+const opened = new WeakMap<ByteRange, BlobChecksums>();
+
+/**
+ * Returns the checksums of an open file.
+ * @param buffer range of their buffer, as the metadata of the file has it
+ */
+export function blobChecksumsIn(buffer: ByteRange): BlobChecksums {
+  const checksums = opened.get(buffer) ?? new BlobChecksums(buffer);
+  opened.set(buffer, checksums);
+  return checksums;
+}
+
 /** Verifies blobs of one data file and its side files that were read whole. */
-export class BlobChecksums {
+class BlobChecksums {
   #values: Promise<Values | null> | null = null;
 
   constructor(private readonly buffer: ByteRange) {}
-
-  /** Bytes of memory held once the checksums are read. */
-  get memoryWeight(): number {
-    return this.buffer.length;
-  }
 
   /**
    * Verifies values of one file.
@@ -163,27 +110,27 @@ export class BlobChecksums {
 function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Values | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = bytes.length - 4;
-  const isIntact = end >= HEADER_BYTES && crc32(bytes.subarray(0, end)) === view.getUint32(end, true);
+  const isIntact = end >= BLOB_HEADER_BYTES && crc32(bytes.subarray(0, end)) === view.getUint32(end, true);
   if (!isIntact)
     throw new CorruptFileError(path, byteOffset, "the checksums of blobs fail their own checksum");
   const format = view.getUint32(8, true);
-  if (MAGIC.some((byte, index) => bytes[index] !== byte)) return null;
-  if (format !== FORMAT && format !== FORMAT_WITH_SIDE_FILES) return null;
+  if (BLOB_MAGIC.some((byte, index) => bytes[index] !== byte)) return null;
+  if (format !== BLOB_FORMAT && format !== BLOB_FORMAT_WITH_SIDE_FILES) return null;
   const count = view.getUint32(12, true);
-  const valueBytes = VALUE_BYTES + (format === FORMAT ? 0 : SIDE_FILE_BYTES);
-  if (HEADER_BYTES + valueBytes * count !== end) {
+  const valueBytes = BLOB_VALUE_BYTES + (format === BLOB_FORMAT ? 0 : BLOB_SIDE_FILE_BYTES);
+  if (BLOB_HEADER_BYTES + valueBytes * count !== end) {
     throw new CorruptFileError(
       path,
       byteOffset + 12,
       `${bytes.length} bytes cannot hold the checksums of ${count} blobs`,
     );
   }
-  let offset = HEADER_BYTES;
+  let offset = BLOB_HEADER_BYTES;
   const take = (): number => {
     offset += 4;
     return view.getUint32(offset - 4, true);
   };
-  const sideFiles = format === FORMAT ? null : Uint32Array.from({ length: count }, take);
+  const sideFiles = format === BLOB_FORMAT ? null : Uint32Array.from({ length: count }, take);
   const positions = Float64Array.from({ length: count }, () => take() + take() * 2 ** 32);
   const checksums = Uint32Array.from({ length: count }, take);
   return { sideFiles, positions, checksums };

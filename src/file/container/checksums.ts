@@ -15,7 +15,6 @@
  */
 
 import { crc32 } from "../../bytes/crc32.js";
-import { bytesOf } from "../../bytes/view.js";
 import { CorruptFileError } from "../../errors.js";
 import type { FileDescriptor } from "../../format/file.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
@@ -107,28 +106,10 @@ export class FileChecksums implements BufferChecksums {
   }
 }
 
-const CHECKSUM_BYTES = 4;
+export const FILE_CHECKSUM_BYTES = 4;
 
-/**
- * Makes the checksum fields of the descriptor. The last checksum is zero until {@link sealMetadata} sets it.
- * @param pageChecksums of the page buffers of each column, then one list of the global buffers from number 1
- *   on, if there are any
- */
-export function describeChecksums(
-  pageChecksums: readonly (readonly number[])[],
-): Pick<FileDescriptor, "bufferCounts" | "checksums"> {
-  const bufferCounts = pageChecksums.map((column) => column.length);
-  return { bufferCounts, checksums: bytesOf(Uint32Array.from([...pageChecksums.flat(), 0])) };
-}
-
-/** Fills in the last checksum, which ends the descriptor. `rest` is the file from the descriptor on. */
-export function sealMetadata(rest: Uint8Array, descriptorLength: number): void {
-  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
-  view.setUint32(descriptorLength - CHECKSUM_BYTES, metadataChecksum(rest, descriptorLength), true);
-}
-
-const metadataChecksum = (rest: Uint8Array, descriptorLength: number): number =>
-  crc32(rest.subarray(descriptorLength), crc32(rest.subarray(0, descriptorLength - CHECKSUM_BYTES)));
+export const metadataChecksum = (rest: Uint8Array, descriptorLength: number): number =>
+  crc32(rest.subarray(descriptorLength), crc32(rest.subarray(0, descriptorLength - FILE_CHECKSUM_BYTES)));
 
 /**
  * Verifies the metadata and extracts the checksums of the page buffers.
@@ -146,7 +127,7 @@ export function decodeChecksums(
 ): FileChecksums {
   const fail = (reason: string) => new CorruptFileError(path, range.byteOffset, reason);
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
-  const last = view.getUint32(range.length - CHECKSUM_BYTES, true);
+  const last = view.getUint32(range.length - FILE_CHECKSUM_BYTES, true);
   if (metadataChecksum(rest, range.length) !== last) throw fail("the file's metadata fails its checksum");
   const hasGlobals = bufferCounts.length === columnCount + 1;
   if (bufferCounts.length !== columnCount && !hasGlobals) {
@@ -156,7 +137,7 @@ export function decodeChecksums(
   for (let column = 0; column < columnCount; column++) {
     starts[column + 1] = starts[column] + bufferCounts[column];
   }
-  const valueCount = checksums.length / CHECKSUM_BYTES - 1;
+  const valueCount = checksums.length / FILE_CHECKSUM_BYTES - 1;
   const globalCount = hasGlobals ? bufferCounts[columnCount] : 0;
   if (starts[columnCount] + globalCount !== valueCount) throw fail("checksums of another number of buffers");
   const values = new Uint32Array(new Uint8Array(checksums).buffer, 0, valueCount);

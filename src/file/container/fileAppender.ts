@@ -4,7 +4,8 @@
  */
 
 import type { Disk, WriteHandle } from "../../io/disk/disk.js";
-import { align, BUFFER_ALIGNMENT } from "./container.js";
+import { BUFFER_ALIGNMENT } from "./container.js";
+import { align } from "./tailEncoder.js";
 
 /** Bytes gathered before they are handed to the disk. */
 const WRITE_BYTES = 1024 * 1024;

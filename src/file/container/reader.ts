@@ -11,9 +11,9 @@ import type { Origin } from "../../format/message.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { readRanges } from "../../io/disk/ranges.js";
-import { BLOB_CHECKSUM_BUFFER_INDEX, BlobChecksums } from "./blobChecksums.js";
 import { type BufferChecksums, decodeChecksums, type FileChecksums } from "./checksums.js";
 import {
+  BLOB_CHECKSUM_BUFFER_INDEX,
   DATA_FILE_FOOTER_BYTES,
   type DataFileFooter,
   decodeColumnMetadata,
@@ -83,8 +83,8 @@ export interface DataFileMetadata {
   readonly checksums: BufferChecksums | null;
   /** Null for files without checksums of global buffers. */
   readonly globalChecksums: FileChecksums | null;
-  /** Checksums of the file's blob values; null for files without them. */
-  readonly blobChecksums: BlobChecksums | null;
+  /** Range of the checksums of the file's blob values (blobChecksums.ts); null for files without them. */
+  readonly blobChecksums: ByteRange | null;
   /** Places of the pages of a file of version 0.1; absent for other files. */
   readonly legacy?: LegacyFile;
   /** The whole file if opening it has read all of it, else null. */
@@ -131,8 +131,8 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
       "the number of checksums differs from the number of global buffers",
     );
   }
-  const blobBuffer = checksums === null || hasGlobals ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
-  const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
+  const blobChecksums =
+    checksums === null || hasGlobals ? null : (globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX] ?? null);
   if (descriptor.schema === undefined) throw new CorruptFileError(path, byteOffset, "the file has no schema");
   const rowCount = descriptor.length;
   const columns = metadataRanges.map(({ byteOffset }, index) =>
@@ -165,7 +165,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
       columns.length * 256 +
       metadataBytes * 16 +
       (checksums?.memoryWeight ?? 0) +
-      (blobChecksums?.memoryWeight ?? 0) +
+      (blobChecksums?.length ?? 0) +
       (content?.length ?? 0),
   };
 }

@@ -6,7 +6,8 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { InternalError } from "../../errors.js";
-import { DESCRIPTOR_BYTES, setDescriptor } from "../blobs/blobDescriptors.js";
+import { setDescriptor } from "../blobs/blobDescriptors.js";
+import { DESCRIPTOR_BYTES } from "../blobs/descriptorLayouts.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { leafLevels } from "../events/levels.js";
 import { shredColumn } from "../events/shredColumn.js";

@@ -16,11 +16,9 @@ import { eventsPerValue, isNested, leafOf } from "../../arrow/columns/spine.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { assembleColumn, type SpineEvents } from "../events/assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";
-import { blobEvents, descriptorLayout } from "../structural/blob.js";
-import { decodeConstant } from "../structural/constant.js";
 import { decodeEmptyStructs } from "../structural/emptyStruct.js";
 import { type DecodeOptions, decodeMiniBlock } from "../structural/miniBlock.js";
-import { arrayDecoder, fullZipDecoder, legacyDecoder } from "./decoders.js";
+import { arrayDecoder, blobDecoder, constantDecoder, fullZipDecoder, legacyDecoder } from "./decoders.js";
 
 /**
  * Decodes a page into the spine that `layout` describes. The column may be a view of `buffers`, into which
@@ -74,12 +72,13 @@ export function decodePage(
     const layers = pageLayers(layout, kinds, origin);
     const keepsOne = options.keepsDictionary === true && layers.listDepth === 0;
     const structural = { page: page.constant, layers, buffers, origin };
-    const events = decodeConstant(leaf, structural, flatCount, keepsOne);
+    const events = constantDecoder.made.decodeConstant(leaf, structural, flatCount, keepsOne);
     return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
   }
   if (page.blob !== undefined) {
     const { layers: kinds } = page.blob;
     const layers = pageLayers(layout, kinds, origin);
+    const { blobEvents, descriptorLayout } = blobDecoder.made;
     const inner = descriptorLayout(leaf, page.blob, origin);
     const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
     return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);

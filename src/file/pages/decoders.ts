@@ -12,6 +12,8 @@ import type { DataFileMetadata } from "../container/reader.js";
 export const arrayDecoder = lazyModule(() => import("../v20/arrayPages.js"));
 export const legacyDecoder = lazyModule(() => import("../v01/legacyPages.js"));
 export const fullZipDecoder = lazyModule(() => import("../structural/fullZip.js"));
+export const constantDecoder = lazyModule(() => import("../structural/constant.js"));
+export const blobDecoder = lazyModule(() => import("../structural/blob.js"));
 
 /**
  * Loads the decoders for files of a version.
@@ -36,8 +38,13 @@ export function loadDecoders(encoding: PageEncoding): Promise<unknown> | null {
   if (ready.has(encoding)) return null;
   const { array, nested, legacy, blob } = encoding;
   if (array !== undefined || nested !== undefined || legacy !== undefined) return null;
-  const isZipped = (encoding.fullZip ?? blob?.innerLayout?.fullZip) !== undefined;
-  const loading = load([...(isZipped ? [fullZipDecoder] : []), ...(usesZstd(encoding) ? [zstd] : [])]);
+  const inner = blob?.innerLayout;
+  const loading = load([
+    ...((encoding.fullZip ?? inner?.fullZip) === undefined ? [] : [fullZipDecoder]),
+    ...((encoding.constant ?? inner?.constant) === undefined ? [] : [constantDecoder]),
+    ...(blob === undefined ? [] : [blobDecoder]),
+    ...(usesZstd(encoding) ? [zstd] : []),
+  ]);
   if (loading === null) ready.add(encoding);
   return loading;
 }
@@ -57,4 +64,4 @@ function load(decoders: readonly Lazy<object>[]): Promise<unknown> | null {
 
 /** Loads all decoders, for code that decodes pages without reading them first. */
 export const loadAllDecoders = async (): Promise<unknown> =>
-  load([arrayDecoder, legacyDecoder, fullZipDecoder, zstd]);
+  load([arrayDecoder, legacyDecoder, fullZipDecoder, constantDecoder, blobDecoder, zstd]);

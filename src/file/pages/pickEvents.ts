@@ -11,7 +11,7 @@ import { PACK_UNIT } from "../compression/bitpack.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { corruptPage, type KeptDictionary, type PageOrigin } from "../container/page.js";
 import { type Layers, type Levels, levelDecoder } from "../events/levels.js";
-import { MAXIMUM_CHUNK_LEVELS } from "../structural/levelEncoder.js";
+import { MAXIMUM_CHUNK_LEVELS } from "../structural/chunkHeader.js";
 import { expectLevels } from "../structural/miniBlock.js";
 import { ChunkWalk } from "./chunkWalk.js";
 import { type RowEnds, readRowEnds } from "./repetitionIndex.js";

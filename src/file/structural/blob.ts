@@ -10,7 +10,8 @@
 
 import type { LeafLayout } from "../../arrow/columns/column.js";
 import type { BlobLayout, PageLayout } from "../../format/encodings.js";
-import { DESCRIPTOR_BYTES, marksOf } from "../blobs/blobDescriptors.js";
+import { marksOf } from "../blobs/blobDescriptors.js";
+import { DESCRIPTOR_BYTES } from "../blobs/descriptorLayouts.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import type { Layers } from "../events/levels.js";
 import type { PageEvents } from "./miniBlock.js";

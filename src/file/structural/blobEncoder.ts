@@ -1,7 +1,7 @@
 /** Encodes pages of the blob layout (blob.ts). */
 
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { DESCRIPTOR_BYTES } from "../blobs/blobDescriptors.js";
+import { DESCRIPTOR_BYTES } from "../blobs/descriptorLayouts.js";
 import type { EncodedPage } from "../container/page.js";
 import { leafLevels, type PageLevels } from "../events/levels.js";
 import { flat } from "./fixedValues.js";

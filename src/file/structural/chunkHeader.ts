@@ -4,6 +4,9 @@ import { alignTo8 } from "../../bytes/aligned.js";
 import type { MiniBlockLayout } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 
+/** Maximum events of a chunk, and maximum bytes of each kind of levels: both numbers have 16 bits. */
+export const MAXIMUM_CHUNK_LEVELS = 65_535;
+
 /** Finds the parts of one chunk after another, and checks that they lie in the chunk. */
 export class ChunkHeader {
   /** Number of levels of each kind. */

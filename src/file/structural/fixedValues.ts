@@ -13,7 +13,8 @@
 
 import { bytesOf } from "../../bytes/view.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { PACK_UNIT, requiredBits } from "../compression/bitpack.js";
+import { PACK_UNIT } from "../compression/bitpack.js";
+import { requiredBits } from "../compression/bitpackEncoder.js";
 import type { WordBits } from "../compression/bitpackKernel.js";
 import { describeByteStreamSplit, splitByteStreams } from "../compression/byteStreamSplit.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
@@ -22,7 +23,7 @@ import {
   describeInlineBitpacking,
   encodeInlineBitpacking,
   inlineBitpackedBytes,
-} from "../compression/inlineBitpacking.js";
+} from "../compression/inlineEncoder.js";
 import { countRuns, describeRle, RleRuns } from "../compression/rleEncoder.js";
 import type { StructuralVersion } from "../container/page.js";
 import { countDistinct, findFixedDictionary } from "./findDictionary.js";

@@ -10,12 +10,10 @@ import {
   describeOutOfLineBitpacking,
   encodeOutOfLineBitpacking,
   outOfLinePackedBytes,
-} from "../compression/outOfLineBitpacking.js";
+} from "../compression/outOfLineEncoder.js";
 import { describeRle, MAXIMUM_RUN, RleBlock } from "../compression/rleEncoder.js";
 import type { StructuralVersion } from "../container/page.js";
-
-/** Maximum events of a chunk, and maximum bytes of each kind of levels: both numbers have 16 bits. */
-export const MAXIMUM_CHUNK_LEVELS = 65_535;
+import { MAXIMUM_CHUNK_LEVELS } from "./chunkHeader.js";
 
 /** Encodes levels to bytes, a range at a time. */
 export interface LevelEncoder {

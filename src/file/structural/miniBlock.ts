@@ -22,12 +22,11 @@ import type { AllocateTexts } from "../compression/fsst.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 import { type Levels, levelDecoder, type StructuralPage } from "../events/levels.js";
 import { RowStarts } from "../events/rowStarts.js";
-import { ChunkHeader } from "./chunkHeader.js";
+import { ChunkHeader, MAXIMUM_CHUNK_LEVELS } from "./chunkHeader.js";
 import { ChunksInPlace } from "./chunksInPlace.js";
 import { type AllocateValues, type ChunkValues, chunkValues } from "./chunkValues.js";
 import { ChunkWords } from "./chunkWords.js";
 import { type DictionaryValues, decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
-import { MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
 
 /** Values of a page, a slot per visible event, and their levels. */
 export interface PageEvents {

@@ -7,8 +7,9 @@ import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encoding
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import type { EncodedPage, StructuralVersion } from "../container/page.js";
 import { type Layers, levelBits, type PageLevels } from "../events/levels.js";
+import { MAXIMUM_CHUNK_LEVELS } from "./chunkHeader.js";
 import { encodeChunkWords } from "./chunkWords.js";
-import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
+import { type LevelEncoder, levelEncoder } from "./levelEncoder.js";
 
 /** Maximum values of a chunk: its log2 has four bits. */
 export const MAXIMUM_CHUNK_VALUES = 32_768;

@@ -9,10 +9,11 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
-import { DESCRIPTOR_LAYOUT, DescriptorRows, setDescriptor } from "../blobs/blobDescriptors.js";
+import { DescriptorRows, setDescriptor } from "../blobs/blobDescriptors.js";
+import { DESCRIPTOR_LAYOUT } from "../blobs/descriptorLayouts.js";
 import { SideFiles } from "../blobs/sideFiles.js";
 import { visibleLeaf } from "../blobs/visibleLeaf.js";
-import { BlobChecksumList } from "../container/blobChecksums.js";
+import { BlobChecksumList } from "../container/blobChecksumList.js";
 import type { BlobPlacement, SizePlacement } from "../container/blobPlacement.js";
 import type { FileAppender } from "../container/fileAppender.js";
 

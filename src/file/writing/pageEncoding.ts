@@ -13,8 +13,8 @@ import {
   sharedCopy,
 } from "../../bytes/sharedCopy.js";
 import { Arena } from "../../io/memory/arena.js";
-import { type BufferChecksum, checksumsOfPage } from "../container/blockChecksums.js";
 import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
+import { type BufferChecksum, checksumsOfPage } from "../container/pageChecksums.js";
 import { encodePages } from "../pages/encodePage.js";
 import { arrayEncoder, blobEncoder } from "../pages/encoders.js";
 import { trimmedColumn } from "./heldColumns.js";

@@ -6,6 +6,9 @@ import type { LockLease } from "../disk/locks.js";
 /** Name of the lock in a directory: a directory on the local file system, else a file. */
 export const LOCK_NAME = ".tiltyard.lock";
 
+/** Milliseconds between two attempts at a lock file that another holder has (leaseLocks.ts). */
+export const LEASE_LOOK_MS = 60;
+
 /** Thrown when another process took the lock over, or the lock was removed along with its directory. */
 export class LeaseLostError extends ConcurrentModificationError {
   constructor(directory: string) {

@@ -14,7 +14,7 @@ import { clearTimeout, letProcessEnd, performance, setTimeout } from "../../asyn
 import { join } from "../../platform/native.js";
 import type { Disk } from "../disk/disk.js";
 import type { DiskLock, DiskLocks, LockAttempt, LockState } from "../disk/locks.js";
-import { LeaseLostError, LOCK_NAME } from "./lease.js";
+import { LEASE_LOOK_MS, LeaseLostError, LOCK_NAME } from "./lease.js";
 
 /** Number of renewals within the time after which a lock counts as stale. */
 const RENEWALS = 4;
@@ -24,9 +24,6 @@ const HELD_PART = 0.8;
 const MAX_LOCK_BYTES = 1024;
 /** Maximum number of locks of other holders that are watched. */
 const MAX_WATCHED = 10_000;
-
-/** Milliseconds between two attempts at a lock that another holder has. */
-const LOOK_MS = 60;
 
 const encoder = new TextEncoder();
 
@@ -40,7 +37,7 @@ interface Watched {
 export const leaseLocks = (disk: Disk): DiskLocks => new LeaseLocks(disk);
 
 class LeaseLocks implements DiskLocks {
-  readonly lookMs = LOOK_MS;
+  readonly lookMs = LEASE_LOOK_MS;
   readonly #disk: Disk;
   /** Locks of other holders, by the path of their files. */
   readonly #watched = new Map<string, Watched>();

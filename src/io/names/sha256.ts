@@ -1,4 +1,4 @@
-import { hashSha256 } from "../../platform/native.js";
+import { hashSha256 } from "../../platform/sha256.js";
 
 const encoder = new TextEncoder();
 

@@ -4,10 +4,11 @@ import { InvalidInputError, InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { type BranchSource, createBranch } from "../../table/commit/branchCreation.js";
 import { checkNewBranchName } from "../../table/refs/branches.js";
-import { checkTagName } from "../../table/refs/refs.js";
+import { checkTagName } from "../../table/refs/refNames.js";
 import { requireTag } from "../findRefs.js";
 import type { OperationBody } from "../operation.js";
-import { optionalString, optionalVersion, requireString, requireTableId } from "../request.js";
+import { optionalString, optionalVersion, requireTableId } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
 export const createTableBranch: OperationBody<"createTableBranch"> = async (context, request, access) => {

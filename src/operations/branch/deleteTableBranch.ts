@@ -1,9 +1,9 @@
 /** DeleteTableBranch: removes an unreferenced branch with all its versions. */
 
 import { deleteBranch } from "../../table/refs/branchRemoval.js";
-import { checkBranchName } from "../../table/refs/refs.js";
+import { checkBranchName } from "../../table/refs/refNames.js";
 import type { OperationBody } from "../operation.js";
-import { requireString } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
 export const deleteTableBranch: OperationBody<"deleteTableBranch"> = async (context, request) => {

@@ -4,7 +4,7 @@ import type { BranchContents } from "../../namespace/branches.js";
 import { listBranches, readBranch } from "../../table/refs/branches.js";
 import type { OperationBody } from "../operation.js";
 import { readRefPage } from "../refPage.js";
-import { optionalPage } from "../request.js";
+import { optionalPage } from "../requestValues.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
 export const listTableBranches: OperationBody<"listTableBranches"> = async (context, request) => {

@@ -17,14 +17,15 @@ import {
   type NamedBranch,
 } from "../../table/commit/branchMerges.js";
 import { readBranch } from "../../table/refs/branches.js";
-import { checkBranchName } from "../../table/refs/refs.js";
+import { checkBranchName } from "../../table/refs/refNames.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { branchAt, type OpenVersion, type TableAt } from "../../table/versions/tableAt.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { type CommonVersion, mergeBranch } from "../../write/merge/mergeBranch.js";
 import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
-import { parseChoice, requireString, requireTableId } from "../request.js";
+import { requireTableId } from "../request.js";
+import { parseChoice, requireString } from "../requestValues.js";
 import { keyNames, requireKey } from "../rowKey.js";
 import { isInPlace, openWritable, removedError, requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";

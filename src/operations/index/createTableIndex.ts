@@ -21,8 +21,9 @@ import {
 import { textRefusal } from "../../write/indexes/kindNames.js";
 import { resumeBuild } from "../../write/indexes/resumeBuild.js";
 import type { OperationContext } from "../context.js";
-import { rowProgress, toldControl } from "../longWork.js";
+import { toldControl } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
+import { rowProgress } from "../progress.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
 import { type AskedIndex, type AskedKind, checkVectorSettings, readIndexRequest } from "./indexRequest.js";
 

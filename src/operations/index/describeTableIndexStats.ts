@@ -2,7 +2,8 @@
 
 import { countIndexedRows } from "../../table/commit/namedIndexes.js";
 import type { OperationBody } from "../operation.js";
-import { requireString, requireTableId } from "../request.js";
+import { requireTableId } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { requireSnapshot } from "../snapshot.js";
 import { requireIndex, typeOfIndex } from "./recordedIndex.js";
 

@@ -4,7 +4,7 @@ import { CreateIndex, type Transaction } from "../../format/table.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import type { OperationBody } from "../operation.js";
-import { requireString } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 import { requireIndex } from "./recordedIndex.js";
 

@@ -16,13 +16,8 @@ import type {
 } from "../../namespace/indexes.js";
 import { isSystemIndex } from "../../table/fragments/tableStatistics.js";
 import { SCALAR_KINDS, TEXT_KINDS, VECTOR_KINDS } from "../../write/indexes/kindNames.js";
-import {
-  optionalBoolean,
-  optionalCount,
-  optionalCountTo,
-  optionalString,
-  requireString,
-} from "../request.js";
+import { optionalBoolean, optionalCount, optionalString } from "../request.js";
+import { optionalCountTo, requireString } from "../requestValues.js";
 
 export type IndexFamily = "scalar" | "text" | "vector";
 

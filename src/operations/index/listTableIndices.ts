@@ -9,7 +9,7 @@ import { indexDirectoryName } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
-import { optionalPage } from "../request.js";
+import { optionalPage } from "../requestValues.js";
 import { openSnapshot } from "../snapshot.js";
 import { detailsText } from "./detailsText.js";
 import { columnPaths, typeOfIndex } from "./recordedIndex.js";

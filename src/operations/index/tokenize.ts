@@ -13,7 +13,8 @@ import { decodeSchema } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, optionalString, requireString, requireTableId } from "../request.js";
+import { optionalId, optionalString, requireTableId } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { requireSnapshot } from "../snapshot.js";
 import { textSettings } from "./indexRequest.js";
 

@@ -3,7 +3,8 @@
 import type { Job, JobState } from "../../namespace/jobs.js";
 import { isVisible } from "../jobAccess.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, parseChoice, requireTableId } from "../request.js";
+import { optionalId, requireTableId } from "../request.js";
+import { parseChoice } from "../requestValues.js";
 
 const STATES: readonly JobState[] = ["Queued", "Running", "Succeeded", "Failed", "Cancelled"];
 

@@ -2,7 +2,8 @@
 
 import { addNamespace, type CreationMode } from "../../catalog/namespaces.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, optionalProperties, parseChoice } from "../request.js";
+import { optionalId } from "../request.js";
+import { optionalProperties, parseChoice } from "../requestValues.js";
 
 const MODES = { Create: "fail", ExistOk: "existOk", Overwrite: "overwrite" } as const satisfies Record<
   string,

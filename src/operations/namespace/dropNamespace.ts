@@ -3,7 +3,8 @@
 import { removeNamespace } from "../../catalog/namespaces.js";
 import { InvalidInputError } from "../../errors.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, parseChoice } from "../request.js";
+import { optionalId } from "../request.js";
+import { parseChoice } from "../requestValues.js";
 
 export const dropNamespace: OperationBody<"dropNamespace"> = async (context, request, access) => {
   const path = optionalId(request.id);

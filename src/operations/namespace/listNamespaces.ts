@@ -4,7 +4,8 @@ import { pageOf, pageOfExisting, refuseFileAsRoot } from "../../catalog/listing.
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf, requireNamespace } from "../../catalog/rows/objects.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, optionalPage } from "../request.js";
+import { optionalId } from "../request.js";
+import { optionalPage } from "../requestValues.js";
 
 export const listNamespaces: OperationBody<"listNamespaces"> = async (context, request, access) => {
   const path = optionalId(request.id);

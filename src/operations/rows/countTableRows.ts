@@ -5,8 +5,8 @@ import { versionSource } from "../../query/indexes/versionSource.js";
 import { liveRowCount, physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { filtering, filterOf } from "../filter.js";
-import { rowProgress, SeenRows } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
+import { rowProgress, SeenRows } from "../progress.js";
 import { optionalBoolean } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
 

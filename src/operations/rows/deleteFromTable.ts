@@ -3,8 +3,8 @@
 import { deleteMatching } from "../../write/changes/deleteMatching.js";
 import { filterOf } from "../filter.js";
 import { textOfFilter } from "../filterText.js";
-import { rowProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
+import { rowProgress } from "../progress.js";
 import { openWritable } from "../snapshot.js";
 
 export const deleteFromTable: OperationBody<"deleteFromTable"> = async (context, request) => {

@@ -3,9 +3,9 @@
 import { requireStillTable } from "../../catalog/locations/tables.js";
 import { refuseLogs } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
-import { insertProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import { inputBounds, optionalSchema, parseChoice } from "../request.js";
+import { insertProgress } from "../progress.js";
+import { inputBounds, optionalSchema, parseChoice } from "../requestValues.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
 export const insertIntoTable: OperationBody<"insertIntoTable"> = async (context, request, _access, data) => {

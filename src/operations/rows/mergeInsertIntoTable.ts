@@ -21,16 +21,10 @@ import type { MergeRequest } from "../../write/merge/clauses.js";
 import { type MergeOptions, mergeInsert } from "../../write/merge/mergeInsert.js";
 import type { OperationContext } from "../context.js";
 import { optionalFilter, parametersOf } from "../filter.js";
-import { rowProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import {
-  inputBounds,
-  isAbsent,
-  optionalBoolean,
-  optionalString,
-  requireString,
-  requireStrings,
-} from "../request.js";
+import { rowProgress } from "../progress.js";
+import { isAbsent, optionalBoolean, optionalString } from "../request.js";
+import { inputBounds, requireString, requireStrings } from "../requestValues.js";
 import { anchorOfOpen, type OpenTable, openTable, writableOf } from "../snapshot.js";
 
 export const mergeInsertIntoTable: OperationBody<"mergeInsertIntoTable"> = async (

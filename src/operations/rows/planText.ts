@@ -4,7 +4,7 @@ import type { QueryPlanNode } from "../../namespace/queries.js";
 import type { UnreadIndex } from "../../query/indexes/unreadIndexes.js";
 import { formatPlan } from "../../query/run/explain.js";
 import type { OperationContext } from "../context.js";
-import { parseChoice } from "../request.js";
+import { parseChoice } from "../requestValues.js";
 
 /** Returns the requested format of a plan. */
 export const planFormat = (format: unknown): "Text" | "Json" =>

@@ -3,8 +3,7 @@
 import { runAsync } from "../../async/eventLoop.js";
 import { lazyModule } from "../../async/lazy.js";
 import { InvalidInputError } from "../../errors.js";
-import type { FoundRow, QueryTableRequest, Rerank } from "../../namespace/queries.js";
-import { shortly } from "../../optionMembers.js";
+import type { QueryTableRequest } from "../../namespace/queries.js";
 import { ColumnReads } from "../../query/columns/columnReads.js";
 import {
   DISTANCE,
@@ -16,10 +15,9 @@ import {
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
-import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
+import { versionSource } from "../../query/indexes/versionSource.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
-import type { RequestedSearch, VectorSearch } from "../../query/vector/vectorSearch.js";
-import { decodeSchema, type TableField } from "../../schema/schema.js";
+import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
@@ -27,8 +25,6 @@ import type { OperationContext } from "../context.js";
 import { filterOf, parametersOf, postfilterOf } from "../filter.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
 import { requireSnapshot } from "../snapshot.js";
-import { makeSpillFile } from "../spillFile.js";
-import { isFilteredFirst, readVectorSearch } from "./vectorRequest.js";
 
 /** A query that is ready to run. */
 export interface PlannedQuery {
@@ -40,23 +36,24 @@ export interface PlannedQuery {
 }
 
 /** The first search, and the first query with an order, load these modules. */
-const vectorSearches = lazyModule(() => import("../../query/vector/vectorSearch.js"));
-const vectorIndexes = lazyModule(() => import("../../query/vector/vectorIndexes.js"));
+const vectorQueries = lazyModule(() => import("./vectorQuery.js"));
 const ordering = lazyModule(() => import("../../query/order/order.js"));
 const textQueries = lazyModule(() => import("./textQuery.js"));
+/** Loaded with the first rows that are too many for memory. */
+const spillFiles = lazyModule(() => import("../spillFile.js"));
+const hybridQueries = lazyModule(() => import("./hybridQuery.js"));
 
 /** Default number of rows of a search. */
 const DEFAULT_NEAREST = 10;
-/** Maximum number of rows of a hybrid search. */
-const MAX_HYBRID = 2 ** 16;
 
 export async function planQuery(
   context: OperationContext,
   request: QueryTableRequest,
   access: Access,
 ): Promise<PlannedQuery> {
-  const search = readVectorSearch(request);
-  const filtersFirst = isFilteredFirst(request);
+  const vectors = isAbsent(request.vector) ? null : await vectorQueries.get();
+  const search = vectors === null ? null : vectors.readVectorSearch(request);
+  const filtersFirst = optionalBoolean(request.prefilter, "prefilter") ?? true;
   const limit = readLimit(request, search !== null);
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
@@ -72,9 +69,11 @@ export async function planQuery(
   const selection = { withRowId, maxColumns, parameters };
   const isTextSearch = !isAbsent(request.fullTextQuery);
   const isHybrid = isTextSearch && search !== null;
-  if (isHybrid) checkHybrid(search, offset + limit);
-  const rerank = readRerank(request.rerank, isHybrid);
-  const planned = search === null ? null : await plannedSearch(snapshot, fields, search);
+  const hybrid = isHybrid || !isAbsent(request.rerank) ? await hybridQueries.get() : null;
+  if (isHybrid) hybrid?.checkHybrid(search, offset + limit);
+  const rerank = hybrid?.readRerank(request.rerank, isHybrid);
+  const planned =
+    search === null || vectors === null ? null : await vectors.plannedSearch(snapshot, fields, search);
   const useIndexes = optionalBoolean(request.useScalarIndex, "useScalarIndex");
   const indexes = isFast && search === null && !isTextSearch && useIndexes !== false ? "only" : useIndexes;
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
@@ -127,7 +126,10 @@ export async function planQuery(
     batchBytes,
     memory: request.memory,
     signal: request.signal,
-    makeFile: () => makeSpillFile(snapshot.table, "orderBy", "a limit of up to 65,536 rows needs no file"),
+    makeFile: async () => {
+      const { makeSpillFile } = await spillFiles.get();
+      return makeSpillFile(snapshot.table, "orderBy", "a limit of up to 65,536 rows needs no file");
+    },
   };
   const source = versionSource(snapshot);
   return { snapshot, plan, source, numbers: new RowNumbers(source, manifest, snapshot.path), options };
@@ -144,67 +146,8 @@ function readLimit(request: QueryTableRequest, isVectorSearch: boolean): number 
   return limit ?? k ?? (isVectorSearch ? DEFAULT_NEAREST : Number.POSITIVE_INFINITY);
 }
 
-async function plannedSearch(
-  snapshot: OpenVersion<ReaderEnvironment>,
-  fields: readonly TableField[],
-  search: RequestedSearch,
-): Promise<Omit<VectorSearch, "postfilter">> {
-  const [{ planVectorSearch }, { vectorIndexesOn }] = await Promise.all([
-    vectorSearches.get(),
-    vectorIndexes.get(),
-  ]);
-  return planVectorSearch(fields, search, (column, metric) =>
-    vectorIndexesOn(snapshot, column, metric, fields),
-  );
-}
-
 /** Returns the columns that a text search or a hybrid search adds. */
 const textColumns = (isHybrid: boolean, highlights: boolean): readonly FoundColumn[] => [
   ...(isHybrid ? [DISTANCE, SCORE, RELEVANCE] : [SCORE]),
   ...(highlights ? [HIGHLIGHTS] : []),
 ];
-
-/**
- * Checks a hybrid search.
- * @throws InvalidInputError for several vectors, or too many rows
- */
-function checkHybrid({ vectors }: RequestedSearch, rowCount: number): void {
-  if (vectors.length > 1) {
-    throw new InvalidInputError(`vector: one vector goes with fullTextQuery, not ${vectors.length}`);
-  }
-  if (rowCount > MAX_HYBRID) {
-    throw new InvalidInputError(
-      `limit: a search by vector and text finds at most ${MAX_HYBRID} rows, including the offset`,
-    );
-  }
-}
-
-function readRerank(value: unknown, isHybrid: boolean): Rerank | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "function")
-    throw new InvalidInputError(`rerank: must be a function, not ${shortly(value)}`);
-  if (!isHybrid)
-    throw new InvalidInputError(
-      "rerank: goes with a search by vector and text at once; give vector and fullTextQuery",
-    );
-  return checkedRerank(value as Parameters<typeof checkedRerank>[0]);
-}
-
-/** Returns a safe form of the caller's function, which may return anything, throw, or change its argument. */
-const checkedRerank =
-  (rerank: (row: FoundRow) => unknown): Rerank =>
-  (row) => {
-    const relevance = called(rerank, row);
-    if (typeof relevance === "number" && !Number.isNaN(relevance)) return relevance;
-    throw new InvalidInputError(
-      `rerank: must return a number for each row synchronously, not ${shortly(relevance)}`,
-    );
-  };
-
-function called(rerank: (row: FoundRow) => unknown, row: FoundRow): unknown {
-  try {
-    return rerank({ ...row });
-  } catch (cause) {
-    throw new InvalidInputError(`rerank: failed: ${String((cause as Error)?.message ?? cause)}`, { cause });
-  }
-}

@@ -4,7 +4,8 @@ import type { Schema } from "apache-arrow";
 import { isDate, isUint8Array, tagOf } from "../../bytes/anyRealm.js";
 import type { PrintOptions } from "../../namespace/queries.js";
 import { checkOptionMembers } from "../../optionMembers.js";
-import { optionalBoolean, optionalCountTo } from "../request.js";
+import { optionalBoolean } from "../request.js";
+import { optionalCountTo } from "../requestValues.js";
 import { cutToWidth, shownText, widthOf } from "./textWidth.js";
 
 const DEFAULT_ROWS = 20;

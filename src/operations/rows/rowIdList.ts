@@ -3,7 +3,7 @@
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import { shortly } from "../../optionMembers.js";
-import { isNumberList } from "../request.js";
+import { isNumberList } from "../requestValues.js";
 
 const WORD = 2 ** 32;
 const MOST = 2n ** 64n;

@@ -11,7 +11,8 @@ import { decodeSchema } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
-import { isAbsent, requireRowOffsets, requireString } from "../request.js";
+import { isAbsent } from "../request.js";
+import { requireRowOffsets, requireString } from "../requestValues.js";
 import { requireSnapshot } from "../snapshot.js";
 import { requireRowIds } from "./rowIdList.js";
 

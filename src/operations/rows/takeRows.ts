@@ -9,7 +9,7 @@ import { readRowsAt } from "../../query/scan/take.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OperationBody } from "../operation.js";
-import { requireRowOffsets } from "../request.js";
+import { requireRowOffsets } from "../requestValues.js";
 import { requireSnapshot } from "../snapshot.js";
 
 export const takeRows: OperationBody<"takeRows"> = async (context, request, access) => {

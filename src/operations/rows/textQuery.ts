@@ -8,7 +8,8 @@ import { wordIndexedColumns } from "../../query/text/wordIndexes.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { optionalCount, requireString } from "../request.js";
+import { optionalCount } from "../request.js";
+import { requireString } from "../requestValues.js";
 
 const LABEL = "fullTextQuery";
 /** Maximum nesting of queries. */

@@ -8,9 +8,9 @@ import { type Assignment, planAssignments } from "../../write/changes/assignment
 import { updateMatching } from "../../write/changes/updateMatching.js";
 import { filterOf, parametersOf } from "../filter.js";
 import { textOfFilter } from "../filterText.js";
-import { rowProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import { requireStrings } from "../request.js";
+import { rowProgress } from "../progress.js";
+import { requireStrings } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 export const updateTable: OperationBody<"updateTable"> = async (context, request) => {

@@ -5,17 +5,12 @@ import { InvalidInputError } from "../../errors.js";
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { AddedColumn } from "../../write/columns/addColumns.js";
 import { addColumns } from "../../write/columns/changeColumns.js";
-import { functionNamed, type RegisteredFunction } from "../../write/userFunctions.js";
-import { rowProgress } from "../longWork.js";
+import { functionNamed } from "../../write/functionOutputs.js";
+import type { RegisteredFunction } from "../../write/userFunctions.js";
 import type { OperationBody } from "../operation.js";
-import {
-  isAbsent,
-  optionalString,
-  optionalStringMap,
-  requireObjects,
-  requireString,
-  requireStrings,
-} from "../request.js";
+import { rowProgress } from "../progress.js";
+import { isAbsent, optionalString } from "../request.js";
+import { optionalStringMap, requireObjects, requireString, requireStrings } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 export const alterTableAddColumns: OperationBody<"alterTableAddColumns"> = async (context, request) => {

@@ -4,9 +4,10 @@ import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { ParsedAlteration } from "../../write/columns/alterColumns.js";
 import { alterColumns } from "../../write/columns/changeColumns.js";
-import { rowProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import { isAbsent, optionalBoolean, optionalString, requireObjects, requireString } from "../request.js";
+import { rowProgress } from "../progress.js";
+import { isAbsent, optionalBoolean, optionalString } from "../request.js";
+import { requireObjects, requireString } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 export const alterTableAlterColumns: OperationBody<"alterTableAlterColumns"> = async (context, request) => {

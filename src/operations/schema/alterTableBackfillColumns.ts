@@ -17,16 +17,11 @@ import type { BackfillSettings } from "../../write/backfill/backfillWork.js";
 import type { BackfillCluster } from "../../write/backfill/clusterRun.js";
 import { resolvedOn } from "../../write/backfill/resolvedBackfill.js";
 import type { OperationContext } from "../context.js";
-import { rowProgress, toldControl } from "../longWork.js";
+import { toldControl } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import {
-  optionalAmount,
-  optionalCount,
-  optionalCountTo,
-  optionalString,
-  optionalVersion,
-  requireString,
-} from "../request.js";
+import { rowProgress } from "../progress.js";
+import { optionalCount, optionalString, optionalVersion } from "../request.js";
+import { optionalAmount, optionalCountTo, requireString } from "../requestValues.js";
 import { type OpenTable, openWritable } from "../snapshot.js";
 
 const DEFAULT_BATCH_ROWS = 1024;

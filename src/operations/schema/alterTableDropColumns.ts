@@ -2,7 +2,7 @@
 
 import { dropColumns } from "../../write/columns/changeColumns.js";
 import type { OperationBody } from "../operation.js";
-import { requireStrings } from "../request.js";
+import { requireStrings } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 export const alterTableDropColumns: OperationBody<"alterTableDropColumns"> = async (context, request) => {

@@ -6,8 +6,8 @@ import { declarationOf } from "../../schema/computedFields.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import { countStaleRows } from "../../write/backfill/staleRowCounts.js";
-import { rowProgress, SeenRows } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
+import { rowProgress, SeenRows } from "../progress.js";
 import { requireSnapshot } from "../snapshot.js";
 
 export const describeComputedColumns: OperationBody<"describeComputedColumns"> = async (

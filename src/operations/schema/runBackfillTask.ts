@@ -7,9 +7,10 @@ import { openVersion } from "../../table/versions/openVersion.js";
 import { isSameTable, readTableIdentity } from "../../table/versions/tableIdentity.js";
 import { findVersion } from "../../table/versions/versions.js";
 import { computeClusterTask } from "../../write/backfill/clusterTask.js";
-import { rowProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import { optionalAmount, optionalCount, optionalString, requireString, requireVersion } from "../request.js";
+import { rowProgress } from "../progress.js";
+import { optionalCount, optionalString, requireVersion } from "../request.js";
+import { optionalAmount, requireString } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 const MAX_CALLS = 1024;

@@ -3,7 +3,8 @@
 import { commitPlanned } from "../../table/commit/commit.js";
 import { type MetadataChange, planFieldMetadata } from "../../write/columns/fieldMetadata.js";
 import type { OperationBody } from "../operation.js";
-import { optionalBoolean, requireNullableMap, requireObjects, requireString } from "../request.js";
+import { optionalBoolean } from "../request.js";
+import { requireNullableMap, requireObjects, requireString } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 export const updateFieldMetadata: OperationBody<"updateFieldMetadata"> = async (context, request) => {

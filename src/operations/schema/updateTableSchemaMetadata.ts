@@ -3,7 +3,7 @@
 import { commitPlanned } from "../../table/commit/commit.js";
 import { planSchemaMetadata } from "../../write/columns/fieldMetadata.js";
 import type { OperationBody } from "../operation.js";
-import { requireMap } from "../request.js";
+import { requireMap } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 export const updateTableSchemaMetadata: OperationBody<"updateTableSchemaMetadata"> = async (

@@ -22,15 +22,14 @@ import { readTableIdentity } from "../../table/versions/tableIdentity.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import type { OperationBody } from "../operation.js";
+import { optionalString, requireTableId } from "../request.js";
 import {
   boundedParts,
   optionalProperties,
-  optionalString,
   type PinnedPart,
   pinParts,
   requireList,
-  requireTableId,
-} from "../request.js";
+} from "../requestValues.js";
 import {
   NO_VERSIONS,
   openVersionPart,

@@ -18,7 +18,8 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { removeEmptyRoot } from "../../write/insert.js";
 import type { Access } from "../access.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, optionalProperties, requireTableId } from "../request.js";
+import { optionalId, requireTableId } from "../request.js";
+import { optionalProperties } from "../requestValues.js";
 import { isInPlace, requireSnapshot } from "../snapshot.js";
 import { planCreation, publishFirst } from "./creationTarget.js";
 

@@ -6,7 +6,8 @@ import { isObject, shortly } from "../../optionMembers.js";
 import { commitPlanned } from "../../table/commit/commit.js";
 import { planWriteSpec, SPEC_TYPES } from "../../write/indexes/lsmWriteSpec.js";
 import type { OperationBody } from "../operation.js";
-import { isAbsent, optionalStringMap, requireString, requireStrings } from "../request.js";
+import { isAbsent } from "../request.js";
+import { optionalStringMap, requireString, requireStrings } from "../requestValues.js";
 import { openWritable } from "../snapshot.js";
 
 const MAX_BUCKETS = 1024;

@@ -20,17 +20,16 @@ import { hasStableRowIds } from "../../table/versions/flags.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { insertProgress } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
+import { insertProgress } from "../progress.js";
+import { optionalBoolean, requireTableId } from "../request.js";
 import {
   inputBounds,
-  optionalBoolean,
   optionalProperties,
   optionalSchema,
   optionalStringMap,
   parseChoice,
-  requireTableId,
-} from "../request.js";
+} from "../requestValues.js";
 import { type CreationTarget, planCreation, publishFirst } from "./creationTarget.js";
 import { newTableSettings } from "./newTableSettings.js";
 

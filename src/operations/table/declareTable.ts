@@ -7,7 +7,8 @@ import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { uriOn } from "../../io/disk/addresses.js";
 import type { OperationBody } from "../operation.js";
-import { optionalProperties, optionalString, requireTableId } from "../request.js";
+import { optionalString, requireTableId } from "../request.js";
+import { optionalProperties } from "../requestValues.js";
 import { checkRequestedLocation } from "./requestedLocation.js";
 
 export const declareTable: OperationBody<"declareTable"> = async (context, request) => {

@@ -19,8 +19,8 @@ import {
 import { liveRowCount } from "../../table/fragments/tableStatistics.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
-import { progressIn } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
+import { progressIn } from "../progress.js";
 import { openSnapshot } from "../snapshot.js";
 import { describedColumns, namesOfColumns } from "../verify/describedFile.js";
 

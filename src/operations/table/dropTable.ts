@@ -1,7 +1,8 @@
 /** DropTable: removes a table with all its versions. */
 
 import { guardTable } from "../../catalog/guardTable.js";
-import { hide, isDeregistered } from "../../catalog/locations/markers.js";
+import { hide } from "../../catalog/locations/markerChanges.js";
+import { isDeregistered } from "../../catalog/locations/markers.js";
 import { discardDirectory, sweepDropped, takeAway } from "../../catalog/locations/removal.js";
 import { isNamed, isUnshared } from "../../catalog/locations/sharedLocations.js";
 import { requireTable, type TableEntry } from "../../catalog/locations/tables.js";

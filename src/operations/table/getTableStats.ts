@@ -2,8 +2,8 @@
 
 import { Manifest } from "../../format/table.js";
 import { tableStatistics } from "../../table/fragments/tableStatistics.js";
-import { progressIn } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
+import { progressIn } from "../progress.js";
 import { openSnapshot } from "../snapshot.js";
 
 export const getTableStats: OperationBody<"getTableStats"> = async (context, request, access) => {

@@ -2,7 +2,8 @@
 
 import { listAllTableNames } from "../../catalog/listing.js";
 import type { OperationBody } from "../operation.js";
-import { optionalBoolean, optionalPage } from "../request.js";
+import { optionalBoolean } from "../request.js";
+import { optionalPage } from "../requestValues.js";
 
 export const listAllTables: OperationBody<"listAllTables"> = async (context, request, access) => {
   const page = optionalPage(request);

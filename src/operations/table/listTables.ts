@@ -2,7 +2,8 @@
 
 import { listTableNames } from "../../catalog/listing.js";
 import type { OperationBody } from "../operation.js";
-import { optionalBoolean, optionalId, optionalPage } from "../request.js";
+import { optionalBoolean, optionalId } from "../request.js";
+import { optionalPage } from "../requestValues.js";
 
 export const listTables: OperationBody<"listTables"> = async (context, request, access) => {
   const id = optionalId(request.id);

@@ -9,9 +9,11 @@ import { compactFragments, planOfCompaction } from "../../write/compaction/compa
 import type { CompactionSettings } from "../../write/compaction/compactionPlan.js";
 import { type FoldOptions, foldIndexes, foldWork, outdatedIndexes } from "../../write/indexes/foldIndexes.js";
 import { NO_WORK, type WorkDone } from "../../write/workProgress.js";
-import { doLongWork, isDryRun, longWorkOptions, type TellProgress, type WorkControl } from "../longWork.js";
+import { doLongWork, isDryRun, longWorkOptions, type WorkControl } from "../longWork.js";
 import type { OperationBody } from "../operation.js";
-import { optionalBoolean, optionalCount, optionalFraction } from "../request.js";
+import type { TellProgress } from "../progress.js";
+import { optionalBoolean, optionalCount } from "../request.js";
+import { optionalFraction } from "../requestValues.js";
 import { openWritable, type WritableTable } from "../snapshot.js";
 
 const DEFAULT_MAX_DELETED_SHARE = 0.1;

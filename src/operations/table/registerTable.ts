@@ -4,7 +4,8 @@ import { attachTable } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";
 import { uriOn } from "../../io/disk/addresses.js";
 import type { OperationBody } from "../operation.js";
-import { optionalProperties, optionalString, parseChoice, requireTableId } from "../request.js";
+import { optionalString, requireTableId } from "../request.js";
+import { optionalProperties, parseChoice } from "../requestValues.js";
 
 export const registerTable: OperationBody<"registerTable"> = async (context, request, access) => {
   const id = requireTableId(request.id);

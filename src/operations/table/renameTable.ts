@@ -3,7 +3,8 @@
 import { requireTable } from "../../catalog/locations/tables.js";
 import { relocateTable } from "../../catalog/relocation.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, requireString, requireTableId } from "../request.js";
+import { optionalId, requireTableId } from "../request.js";
+import { requireString } from "../requestValues.js";
 
 export const renameTable: OperationBody<"renameTable"> = async (context, request, access) => {
   const id = requireTableId(request.id);

@@ -1,9 +1,9 @@
 /** CreateTableTag: names a version with a new tag. */
 
-import { checkTagName } from "../../table/refs/refs.js";
+import { checkTagName } from "../../table/refs/refNames.js";
 import { createTag } from "../../table/refs/tags.js";
 import type { OperationBody } from "../operation.js";
-import { requireString } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { openTarget } from "../snapshot.js";
 
 export const createTableTag: OperationBody<"createTableTag"> = async (context, request) => {

@@ -1,9 +1,9 @@
 /** DeleteTableTag: deletes a tag. The version stays. */
 
-import { checkTagName } from "../../table/refs/refs.js";
+import { checkTagName } from "../../table/refs/refNames.js";
 import { branchOfTag, deleteTag } from "../../table/refs/tags.js";
 import type { OperationBody } from "../operation.js";
-import { requireString } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
 export const deleteTableTag: OperationBody<"deleteTableTag"> = async (context, request, access) => {

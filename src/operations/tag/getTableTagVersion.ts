@@ -1,9 +1,9 @@
 /** GetTableTagVersion: returns the version that a tag names. */
 
-import { checkTagName } from "../../table/refs/refs.js";
+import { checkTagName } from "../../table/refs/refNames.js";
 import { requireTag } from "../findRefs.js";
 import type { OperationBody } from "../operation.js";
-import { requireString } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
 export const getTableTagVersion: OperationBody<"getTableTagVersion"> = async (context, request, access) => {

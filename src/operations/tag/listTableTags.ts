@@ -4,7 +4,7 @@ import type { TagContents } from "../../namespace/tags.js";
 import { listTags, readTag } from "../../table/refs/tags.js";
 import type { OperationBody } from "../operation.js";
 import { readRefPage } from "../refPage.js";
-import { optionalPage } from "../request.js";
+import { optionalPage } from "../requestValues.js";
 import { openAtAnyVersion } from "../snapshot.js";
 
 export const listTableTags: OperationBody<"listTableTags"> = async (context, request) => {

@@ -1,9 +1,9 @@
 /** UpdateTableTag: moves a tag to another version. */
 
-import { checkTagName } from "../../table/refs/refs.js";
+import { checkTagName } from "../../table/refs/refNames.js";
 import { branchOfTag, updateTag } from "../../table/refs/tags.js";
 import type { OperationBody } from "../operation.js";
-import { requireString } from "../request.js";
+import { requireString } from "../requestValues.js";
 import { openTarget } from "../snapshot.js";
 
 export const updateTableTag: OperationBody<"updateTableTag"> = async (context, request, access) => {

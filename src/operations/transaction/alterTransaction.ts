@@ -4,7 +4,8 @@ import { ConcurrentModificationError, InvalidInputError, UnsupportedError } from
 import { findCommitted } from "../findCommitted.js";
 import { describeAsTransaction, findJobOf } from "../jobAccess.js";
 import type { OperationBody } from "../operation.js";
-import { optionalId, parseChoice, requireObjects } from "../request.js";
+import { optionalId } from "../request.js";
+import { parseChoice, requireObjects } from "../requestValues.js";
 
 const STATUSES = ["Queued", "Running", "Succeeded", "Failed", "Canceled"] as const;
 const ACTIONS: readonly string[] = ["setStatusAction", "setPropertyAction", "unsetPropertyAction"];

@@ -2,7 +2,8 @@
 
 import { commitBatch } from "../../catalog/batches/batches.js";
 import type { OperationBody } from "../operation.js";
-import { pinParts, requireTableId } from "../request.js";
+import { requireTableId } from "../request.js";
+import { pinParts } from "../requestValues.js";
 import {
   NO_VERSIONS,
   openVersionPart,

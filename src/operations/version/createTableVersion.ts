@@ -1,6 +1,6 @@
 /** CreateTableVersion: publishes a staged manifest under a free version number. */
 
-import { isMainBranch } from "../../table/refs/refs.js";
+import { isMainBranch } from "../../table/refs/refNames.js";
 import { publishStagedVersion } from "../../table/staging/stagedVersion.js";
 import { checkUnregistered } from "../findRefs.js";
 import type { OperationBody } from "../operation.js";

@@ -4,7 +4,7 @@ import { requireTableDirectory } from "../../catalog/locations/tables.js";
 import { TableBranchNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { confirmDirectory } from "../../io/disk/confinement.js";
-import { checkBranchName, isMainBranch } from "../../table/refs/refs.js";
+import { checkBranchName, isMainBranch } from "../../table/refs/refNames.js";
 import { renameManifestsToV2 } from "../../table/versions/manifestMigration.js";
 import { tableAt } from "../../table/versions/tableAt.js";
 import { isRegistered } from "../findRefs.js";

@@ -8,7 +8,8 @@ import { planVersionRemoval, type VersionInterval } from "../../table/cleanup/ve
 import { requireAnchor, type TableAnchor } from "../../table/versions/identity.js";
 import type { TableAt } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
-import { boundedParts, requireObjects, requireVersion } from "../request.js";
+import { requireVersion } from "../request.js";
+import { boundedParts, requireObjects } from "../requestValues.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
 /** Milliseconds to wait for a lock after the versions are deleted; removing their files can wait. */

@@ -3,15 +3,8 @@
 import type { CreateTableVersionRequest } from "../../namespace/versions.js";
 import type { StagedVersion } from "../../table/staging/stagedVersion.js";
 import type { Access } from "../access.js";
-import {
-  optionalCount,
-  optionalString,
-  optionalStringMap,
-  parseChoice,
-  requireString,
-  requireTableId,
-  requireVersion,
-} from "../request.js";
+import { optionalCount, optionalString, requireTableId, requireVersion } from "../request.js";
+import { optionalStringMap, parseChoice, requireString } from "../requestValues.js";
 
 /**
  * Returns the staged version.

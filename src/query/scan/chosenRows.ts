@@ -3,7 +3,7 @@
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { DataFragment } from "../../format/table.js";
 import type { MemoryShare } from "../../memory.js";
-import { readBlobs } from "../../rows/blobValues.js";
+import { blobReading } from "../../rows/readColumns.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import { type FragmentSource, openFragment } from "../columns/fragmentColumns.js";
@@ -92,7 +92,9 @@ export async function* takenBatches(
     const rowCount = picked.length;
     const places = { fragmentId: fragment.id, start: 0, picked };
     const taken = await takeColumns(source, plan, stored, picked, signal);
-    const columns = plan.hasBlobs ? await readBlobs(source, plan, taken) : taken.columns;
+    const columns = plan.hasBlobs
+      ? await (await blobReading.get()).readBlobs(source, plan, taken)
+      : taken.columns;
     yield { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
   }
 }

@@ -2,7 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import type { Principal } from "../../namespace/request.js";
-import { hashSha256 } from "../../platform/native.js";
+import { hashSha256 } from "../../platform/sha256.js";
 
 /** Accepted keys, or a function that returns the caller of a key, and null for an invalid key. */
 export type ApiKeyOptions =

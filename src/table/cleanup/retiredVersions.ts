@@ -24,6 +24,8 @@ import { isDiskFull } from "../../io/disk/errno.js";
 import { moveFile } from "../../io/moveFile.js";
 import { join } from "../../platform/native.js";
 import { isPinned, type PinnedVersions } from "../refs/pinnedVersions.js";
+import { noteRemovedVersions } from "../versions/gapWriter.js";
+import { writeHint } from "../versions/hintWriter.js";
 import {
   hintPath,
   manifestPath,
@@ -36,8 +38,7 @@ import {
   versionRecordsDirectory,
   versionsDirectory,
 } from "../versions/paths.js";
-import { noteRemovedVersions, readGap, type VersionGap } from "../versions/versionGap.js";
-import { writeHint } from "../versions/versionHint.js";
+import { readGap, type VersionGap } from "../versions/versionGap.js";
 import type { VersionEntry, VersionsAt } from "../versions/versions.js";
 import type { RemovedFiles } from "./namedFiles.js";
 

@@ -2,7 +2,7 @@
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { isPinned, readPinnedVersions } from "../refs/pinnedVersions.js";
-import { formatBranch } from "../refs/refs.js";
+import { formatBranch } from "../refs/refNames.js";
 import { versionsDirectory } from "../versions/paths.js";
 import type { TableAt } from "../versions/tableAt.js";
 import { listVersions, type VersionsAt } from "../versions/versions.js";

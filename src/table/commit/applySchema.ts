@@ -6,7 +6,7 @@
 import { UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import type { DataFragment, Merge, Project, UpdateConfig, UpdateMap } from "../../format/table.js";
-import { fieldWithMetadata } from "../../schema/schema.js";
+import { fieldWithMetadata } from "../../schema/schemaEncoder.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { withUpdatedRows } from "./applyFragments.js";
 import { TransactionConflictError } from "./conflictError.js";

@@ -34,11 +34,13 @@ import {
   readBranch,
   refuseTwinDirectories,
 } from "../refs/branches.js";
-import { encodeRefFile, formatBranch, lockRefs } from "../refs/refs.js";
+import { formatBranch } from "../refs/refNames.js";
+import { encodeRefFile, lockRefs } from "../refs/refs.js";
 import { requireWritable } from "../versions/flags.js";
 import { ABSENT } from "../versions/identity.js";
 import { findLatestVersion } from "../versions/latestVersion.js";
-import { encodeManifestFile, readManifestFile } from "../versions/manifest.js";
+import { readManifestFile } from "../versions/manifest.js";
+import { encodeManifestFile } from "../versions/manifestEncoder.js";
 import { openVersion } from "../versions/openVersion.js";
 import {
   branchesDirectory,

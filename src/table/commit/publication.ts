@@ -14,12 +14,12 @@ import type { Disk, FileStat } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/disk/locks.js";
 import { createExclusive, OverruledError, PublishUncertainError } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
+import { writeHint } from "../versions/hintWriter.js";
 import { requireAnchor, type TableAnchor } from "../versions/identity.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { manifestName, type NamingScheme, versionsDirectory } from "../versions/paths.js";
 import type { OpenVersion, TableAt } from "../versions/tableAt.js";
 import { isFrozenByLock } from "../versions/tableLock.js";
-import { writeHint } from "../versions/versionHint.js";
 import { versionStat } from "../versions/versions.js";
 
 export interface Publication {

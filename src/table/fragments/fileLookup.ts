@@ -13,7 +13,7 @@ import type { BasePath, DataFile, DataFragment, IndexMetadata, Manifest } from "
 import { pathOn } from "../../io/disk/addresses.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { basename, isAbsolute, join, sep } from "../../platform/native.js";
-import { branchRoot, isBranchName, isMainBranch } from "../refs/refs.js";
+import { branchRoot, isBranchName, isMainBranch } from "../refs/refNames.js";
 import {
   branchDirectory,
   dataDirectory,

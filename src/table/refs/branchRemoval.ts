@@ -36,7 +36,8 @@ import {
   ownParts,
   readBranch,
 } from "./branches.js";
-import { checkBranchName, lockRefs } from "./refs.js";
+import { checkBranchName } from "./refNames.js";
+import { lockRefs } from "./refs.js";
 import { listTags, readTag } from "./tags.js";
 
 /** Maximum number of names in a message. */

@@ -7,7 +7,7 @@ import { branchTree, TABLE_PARTS, versionsDirectory } from "../versions/paths.js
 import type { RefsAt } from "../versions/tableAt.js";
 import { listVersions } from "../versions/versions.js";
 import { listBranches } from "./branches.js";
-import { branchRoot, isBranchName } from "./refs.js";
+import { branchRoot, isBranchName } from "./refNames.js";
 
 /** Depth that no branch can reach, because the length of branch names is bounded. */
 const MAX_DEPTH = 128;

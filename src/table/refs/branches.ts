@@ -20,7 +20,8 @@ import { join } from "../../platform/native.js";
 import { isCount, isStringMap } from "../versions/jsonValues.js";
 import { branchesDirectory, branchRefPath, branchTree, TABLE_PARTS } from "../versions/paths.js";
 import type { RefsAt } from "../versions/tableAt.js";
-import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
+import { checkBranchName, isMainBranch } from "./refNames.js";
+import { listRefNames, type RefContent, readRefFile } from "./refs.js";
 
 /** Path from the main branch to a branch: the version and a random id of each fork. */
 export type Lineage = readonly (readonly [version: number, id: string])[];

@@ -28,11 +28,9 @@ import { dirname } from "../../platform/native.js";
 import { isCount } from "../versions/jsonValues.js";
 import { REF_SUFFIX, sideDirectory, tagName, tagPath, tagsDirectory } from "../versions/paths.js";
 import type { RefsAt, TableAt } from "../versions/tableAt.js";
+import { checkBranchName, checkTagName, isMainBranch } from "./refNames.js";
 import {
-  checkBranchName,
-  checkTagName,
   encodeRefFile,
-  isMainBranch,
   listRefNames,
   lockRefs,
   type RefContent,

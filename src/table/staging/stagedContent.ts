@@ -36,7 +36,7 @@ import { refuseLongMetadata } from "../commit/metadataSize.js";
 import { isSameDeletion } from "../fragments/deletions.js";
 import { INDEX_ID_BYTES, resolveDataFile, resolveDeletionFile } from "../fragments/fileLookup.js";
 import { listBranches } from "../refs/branches.js";
-import { isBranchName, isMainBranch } from "../refs/refs.js";
+import { isBranchName, isMainBranch } from "../refs/refNames.js";
 import { checkReaderFlags, checkWriterFlags, hasStableRowIds } from "../versions/flags.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { readManifestAt } from "../versions/openVersion.js";

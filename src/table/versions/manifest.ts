@@ -1,5 +1,5 @@
 /**
- * Decodes and encodes the manifest file, which describes one version of a table. All integers are
+ * Decodes the manifest file, which describes one version of a table. All integers are
  * little-endian.
  *
  *     u32 length, IndexSection      at manifest.indexSection; absent without indexes
@@ -15,19 +15,19 @@
  */
 
 import { performance } from "../../async/timers.js";
-import { CHECK_BLOCK_BYTES, lookAtCheckBlock, makeCheckBlock } from "../../bytes/checkBlock.js";
+import { CHECK_BLOCK_BYTES, lookAtCheckBlock } from "../../bytes/checkBlock.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { IndexSection, Manifest, ManifestHead, ManifestSummary, Transaction } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isSameBytes } from "../../platform/native.js";
 
-const FOOTER_BYTES = 16;
-const PREFIX_BYTES = 4;
+export const MANIFEST_FOOTER_BYTES = 16;
+export const MANIFEST_PREFIX_BYTES = 4;
 // Shared, because making a decoder costs more than decoding most texts.
 const TEXT = new TextDecoder();
-const FOOTER_MAGIC = new TextEncoder().encode("LANC");
-const FOOTER_MAJOR = 0;
-const FOOTER_MINOR = 2;
+export const MANIFEST_FOOTER_MAGIC = new TextEncoder().encode("LANC");
+export const MANIFEST_FOOTER_MAJOR = 0;
+export const MANIFEST_FOOTER_MINOR = 2;
 /** Maximum size in bytes of a manifest that is read. */
 const MAX_MANIFEST_BYTES = 2 ** 30;
 /** Bytes at the end of a manifest that are read as it is opened: most manifests as a whole. */
@@ -162,7 +162,7 @@ export class ManifestFile implements SeenFiles {
   /** @throws CorruptFileError */
   get indexSection(): IndexSection | null {
     if (this.indexSectionBytes === null) return null;
-    const byteOffset = (this.head.indexSection ?? 0) + PREFIX_BYTES;
+    const byteOffset = (this.head.indexSection ?? 0) + MANIFEST_PREFIX_BYTES;
     this.#indexSection ??= IndexSection.decode(this.indexSectionBytes, { path: this.path, byteOffset });
     return this.#indexSection;
   }
@@ -170,7 +170,7 @@ export class ManifestFile implements SeenFiles {
   /** @throws CorruptFileError */
   get transaction(): Transaction | null {
     if (this.transactionBytes === null) return null;
-    const byteOffset = (transactionStart(this.head) ?? 0) + PREFIX_BYTES;
+    const byteOffset = (transactionStart(this.head) ?? 0) + MANIFEST_PREFIX_BYTES;
     this.#transaction ??= Transaction.decode(this.transactionBytes, { path: this.path, byteOffset });
     return this.#transaction;
   }
@@ -191,38 +191,38 @@ export function decodeManifestFile(
   path: string,
   family: ManifestFamily | null = null,
 ): ManifestFile {
-  const footerStart = file.length - FOOTER_BYTES;
-  if (footerStart < PREFIX_BYTES) {
+  const footerStart = file.length - MANIFEST_FOOTER_BYTES;
+  if (footerStart < MANIFEST_PREFIX_BYTES) {
     throw new CorruptFileError(path, 0, `${file.length} bytes are too few for a manifest`);
   }
-  if (!bytesAt(file, footerStart + 12, FOOTER_MAGIC)) {
+  if (!bytesAt(file, footerStart + 12, MANIFEST_FOOTER_MAGIC)) {
     throw new CorruptFileError(path, footerStart + 12, "the file does not end in the magic of a manifest");
   }
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const position = view.getBigUint64(footerStart, true);
-  if (position > BigInt(footerStart - PREFIX_BYTES)) {
+  if (position > BigInt(footerStart - MANIFEST_PREFIX_BYTES)) {
     throw new CorruptFileError(path, footerStart, `manifest position ${position} is outside the file`);
   }
   const manifestStart = Number(position);
   const manifestLength = view.getUint32(manifestStart, true);
-  if (manifestStart + PREFIX_BYTES + manifestLength !== footerStart) {
+  if (manifestStart + MANIFEST_PREFIX_BYTES + manifestLength !== footerStart) {
     throw new CorruptFileError(path, manifestStart, `manifest of ${manifestLength} bytes does not fit`);
   }
   const blockStart = manifestStart - CHECK_BLOCK_BYTES;
   if (lookAtCheckBlock(file, blockStart) === "damaged") {
     throw new CorruptFileError(path, blockStart, "the manifest fails its checksum");
   }
-  const byteOffset = manifestStart + PREFIX_BYTES;
+  const byteOffset = manifestStart + MANIFEST_PREFIX_BYTES;
   const bytes = file.subarray(byteOffset, footerStart);
   const head = ManifestHead.decode(bytes, { path, byteOffset });
   const section = (name: string, start: number | undefined): Uint8Array | null => {
     if (start === undefined) return null;
-    if (start + PREFIX_BYTES > manifestStart) {
+    if (start + MANIFEST_PREFIX_BYTES > manifestStart) {
       throw new CorruptFileError(path, manifestStart, `${name} position ${start} is outside the file`);
     }
-    const end = start + PREFIX_BYTES + view.getUint32(start, true);
+    const end = start + MANIFEST_PREFIX_BYTES + view.getUint32(start, true);
     if (end > manifestStart) throw new CorruptFileError(path, start, `${name} runs into the manifest`);
-    return file.subarray(start + PREFIX_BYTES, end);
+    return file.subarray(start + MANIFEST_PREFIX_BYTES, end);
   };
   return new ManifestFile(path, {
     head,
@@ -243,68 +243,6 @@ function bytesAt(file: Uint8Array, offset: number, expected: Uint8Array): boolea
     if (file[offset + index] !== expected[index]) return false;
   }
   return true;
-}
-
-/** Content of a manifest file. The encoder sets the offsets inside `manifest`. */
-export interface ManifestFileContent {
-  readonly manifest: Manifest;
-  /** Encoded message; null without indexes. */
-  readonly indexSectionBytes: Uint8Array | null;
-  readonly transactionBytes: Uint8Array | null;
-}
-
-/** Chunks of the file to write one after the other, and the result of decoding them. */
-export interface EncodedManifestFile {
-  readonly chunks: readonly Uint8Array[];
-  readonly manifest: Manifest;
-  /** Returns the manifest that a reader decodes from the file at a path. */
-  readonly fileAt: (path: string) => ManifestFile;
-}
-
-export function encodeManifestFile(content: ManifestFileContent): EncodedManifestFile {
-  const front: Uint8Array[] = [];
-  let position = 0;
-  const reserve = (bytes: Uint8Array | null): number | undefined => {
-    if (bytes === null) return undefined;
-    const start = position;
-    front.push(lengthPrefix(bytes.length), bytes);
-    position += PREFIX_BYTES + bytes.length;
-    return start;
-  };
-  const indexSection = reserve(content.indexSectionBytes);
-  const transactionSection = reserve(content.transactionBytes);
-  const manifest: Manifest = {
-    ...content.manifest,
-    ...{ indexSection, transactionSection, transactionSection14: undefined },
-    // An unknown field may be an offset in the file that was read, and would be wrong here. Lance also
-    // drops such fields, and protects essential ones by a feature flag.
-    unknown: undefined,
-  };
-  const encoded = Manifest.encode(manifest);
-
-  const footer = new Uint8Array(FOOTER_BYTES);
-  const footerView = new DataView(footer.buffer);
-  const manifestStart = position + CHECK_BLOCK_BYTES;
-  footerView.setBigUint64(0, BigInt(manifestStart), true);
-  footerView.setUint16(8, FOOTER_MAJOR, true);
-  footerView.setUint16(10, FOOTER_MINOR, true);
-  footer.set(FOOTER_MAGIC, 12);
-
-  const back = [lengthPrefix(encoded.length), encoded, footer];
-  const chunks = [...front, makeCheckBlock(...front, ...back), ...back];
-  const { indexSectionBytes, transactionBytes } = content;
-  const parts = { head: manifest, manifest, indexSectionBytes, transactionBytes, content: chunks };
-  return {
-    chunks,
-    manifest,
-    fileAt: (path) => new ManifestFile(path, parts),
-  };
-}
-
-function lengthPrefix(length: number): Uint8Array {
-  const prefix = new Uint8Array(PREFIX_BYTES);
-  new DataView(prefix.buffer).setUint32(0, length, true);
-  return prefix;
 }
 
 /**

@@ -80,10 +80,8 @@ export async function withSteadyLock<T>(
 export const backOff = (attempt: number): Promise<void> =>
   sleep(Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
 
-/** Returns a fence that makes the next step of a table lock's former holder fail. */
-export const fenceOffTable =
-  (disk: Disk) =>
-  async (tableRoot: string): Promise<void> => {
-    const directories = [versionsDirectory, tagsDirectory, branchesDirectory, sideDirectory];
-    for (const directoryOf of directories) await fenceOff(disk, directoryOf(tableRoot));
-  };
+/** Makes the next step of a table lock's former holder fail. */
+export async function fenceOffTable(disk: Disk, tableRoot: string): Promise<void> {
+  const directories = [versionsDirectory, tagsDirectory, branchesDirectory, sideDirectory];
+  for (const directoryOf of directories) await fenceOff(disk, directoryOf(tableRoot));
+}

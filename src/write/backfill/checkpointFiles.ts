@@ -28,7 +28,7 @@ import { readColumns } from "../../rows/readColumns.js";
 import { writeColumns } from "../../rows/writeColumns.js";
 import { checkpointsDirectory } from "../../table/versions/paths.js";
 import type { TableAt } from "../../table/versions/tableAt.js";
-import { haveSameType } from "../userFunctions.js";
+import { haveSameType } from "../functionOutputs.js";
 import type { ComputedPart, ComputedRows } from "./computedRows.js";
 
 /** A cleanup took a file for one of an abandoned backfill and removed it. Its rows must be computed again. */

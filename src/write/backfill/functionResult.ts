@@ -17,7 +17,8 @@ import { tagOf } from "../../bytes/anyRealm.js";
 import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Arena } from "../../io/memory/arena.js";
-import { haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
+import { haveSameType, typeInWords } from "../functionOutputs.js";
+import type { RegisteredFunction } from "../userFunctions.js";
 
 /** A vector of any version of apache-arrow. */
 interface ForeignVector {

@@ -26,7 +26,7 @@ import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { WRITER } from "../../table/commit/apply.js";
 import { operationOf, readTransaction } from "../../table/commit/transaction.js";
 import { readDeletions } from "../../table/fragments/deletions.js";
-import { isMainBranch } from "../../table/refs/refs.js";
+import { isMainBranch } from "../../table/refs/refNames.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import {
   branchAt,

@@ -24,7 +24,8 @@ import { fieldIdsOf, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { computeColumn, planComputedColumn, storedComputedField } from "../columns/computedColumns.js";
-import { functionNamed, haveSameType, type RegisteredFunction, typeInWords } from "../userFunctions.js";
+import { functionNamed, haveSameType, typeInWords } from "../functionOutputs.js";
+import type { RegisteredFunction } from "../userFunctions.js";
 import { type CallOptions, callFunction, type InputRows, rowsInWords } from "./functionCalls.js";
 import { areStored, digestOf, filesWith } from "./storedFields.js";
 

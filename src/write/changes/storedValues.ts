@@ -8,7 +8,8 @@ import type {
   ListColumn,
   VariableColumn,
 } from "../../arrow/columns/column.js";
-import { decodeDictionary, encodeDictionary } from "../../arrow/columns/dictionaries.js";
+import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
+import { encodeDictionary } from "../../arrow/columns/dictionaryEncoder.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";

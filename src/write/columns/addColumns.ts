@@ -15,12 +15,12 @@ import { resolveField } from "../../schema/fieldPaths.js";
 import {
   assignFieldIds,
   decodeSchema,
-  encodeSchema,
   isPrimaryKey,
   type NewField,
   nextFieldId,
   type TableField,
 } from "../../schema/schema.js";
+import { encodeSchema } from "../../schema/schemaEncoder.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { fileVersionOf } from "../dataFiles.js";
 import { checkColumnName } from "../tableColumns.js";

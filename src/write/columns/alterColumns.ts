@@ -20,7 +20,6 @@ import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../sc
 import {
   assignFieldIds,
   decodeSchema,
-  encodeSchema,
   isPacked,
   isPrimaryKey,
   type NewField,
@@ -28,6 +27,7 @@ import {
   storageOf,
   type TableField,
 } from "../../schema/schema.js";
+import { encodeSchema } from "../../schema/schemaEncoder.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { checkColumnName } from "../tableColumns.js";
 import { checkSeparable } from "./dropColumns.js";

@@ -14,7 +14,8 @@ import { MAX_BARE_FILE_ROWS, type WriterOptions } from "../../file/writing/write
 import type { DataFile, DataFragment } from "../../format/table.js";
 import { DROPPED_FIELD } from "../../format/table.js";
 import type { ColumnPlan } from "../../rows/columnPlan.js";
-import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { TableField } from "../../schema/schema.js";
+import { encodeFileSchema } from "../../schema/schemaEncoder.js";
 import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";

@@ -27,7 +27,7 @@ import {
   rowsByKey,
 } from "../../query/compare/sortedRows.js";
 import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
-import { encodeSchema } from "../../schema/schema.js";
+import { encodeSchema } from "../../schema/schemaEncoder.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import { concatRuns } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";

@@ -4,9 +4,9 @@ import {
   decodeDictionary,
   decodedBytes,
   dictionaryValidity,
-  encodeDictionary,
   hasNulls,
 } from "../../../src/arrow/columns/dictionaries.js";
+import { encodeDictionary } from "../../../src/arrow/columns/dictionaryEncoder.js";
 import { columnArbitrary, columnOf, columnValues, slicedData } from "../columns.js";
 
 const plain = columnArbitrary.map((spec) => ({ data: slicedData(spec), spec }));

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
 import { bytesOfRanges, type RowRanges, takeRanges } from "../../../src/arrow/columns/takeRanges.js";
-import { columnFromData } from "../../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { runSync } from "../../../src/async/eventLoop.js";
 import { UnsupportedError } from "../../../src/errors.js";

@@ -3,7 +3,7 @@
 import { Field, Int32, Utf8, vectorFromArray } from "apache-arrow";
 import { expect, it } from "vitest";
 import { vectorOf } from "../../../src/arrow/exchange/batch.js";
-import { columnFromData } from "../../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../../src/arrow/exchange/wholeData.js";
 
 it("a vector of texts has no closures, which would keep its memory, and reads like one of a single chunk", () => {
   const plain = vectorFromArray(["a", null, "", "é"], new Utf8());

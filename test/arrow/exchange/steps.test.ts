@@ -3,9 +3,9 @@
 import { LargeUtf8, makeData, Utf8 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/columns/column.js";
-import { columnFromData } from "../../../src/arrow/exchange/data.js";
 import { ByteQueue } from "../../../src/arrow/exchange/ipcMessages.js";
 import { validateColumn } from "../../../src/arrow/exchange/validate.js";
+import { columnFromData } from "../../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import type { Steps } from "../../../src/async/eventLoop.js";
 import { InvalidInputError } from "../../../src/errors.js";

@@ -12,7 +12,8 @@ import { type OperationContext, openContext } from "../../../src/operations/cont
 import { cleanUpVersions } from "../../../src/table/cleanup/cleanup.js";
 import { ABSENT } from "../../../src/table/versions/identity.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
-import { encodeManifestFile, type ManifestFile } from "../../../src/table/versions/manifest.js";
+import type { ManifestFile } from "../../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import { readManifestAt } from "../../../src/table/versions/openVersion.js";
 import { tableAt } from "../../../src/table/versions/tableAt.js";
 import { insertRows, requireInserted } from "../../../src/write/insert.js";

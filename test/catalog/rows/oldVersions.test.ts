@@ -8,7 +8,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { replaceFile } from "../../../src/io/publish.js";
-import { encodeManifestFile, readManifestFile } from "../../../src/table/versions/manifest.js";
+import { readManifestFile } from "../../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import { manifestPath } from "../../../src/table/versions/paths.js";
 import {
   BACKLOG,

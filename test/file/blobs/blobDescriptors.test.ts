@@ -1,7 +1,8 @@
 import { CorruptFileError, UnsupportedError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { VariableColumn } from "../../../src/arrow/columns/column.js";
-import { blobLocations, DESCRIPTOR_BYTES, setDescriptor } from "../../../src/file/blobs/blobDescriptors.js";
+import { blobLocations, setDescriptor } from "../../../src/file/blobs/blobDescriptors.js";
+import { DESCRIPTOR_BYTES } from "../../../src/file/blobs/descriptorLayouts.js";
 
 const PATH = "/t.lance/data/abc.lance";
 

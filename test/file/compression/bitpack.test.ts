@@ -1,16 +1,18 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import {
-  bitPackers,
   bitUnpackers,
   PACK_UNIT,
-  packBits,
-  packBitsPlainly,
   packedUnitBytes,
-  requiredBits,
   UNITS_BEFORE_KERNELS,
   unpackBits,
   unpackBitsPlainly,
 } from "../../../src/file/compression/bitpack.js";
+import {
+  bitPackers,
+  packBits,
+  packBitsPlainly,
+  requiredBits,
+} from "../../../src/file/compression/bitpackEncoder.js";
 import type { WordBits } from "../../../src/file/compression/bitpackKernel.js";
 
 const FL = [0, 4, 2, 6, 1, 5, 3, 7];

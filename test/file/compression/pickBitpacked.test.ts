@@ -1,10 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  PACK_UNIT,
-  packBits,
-  packedUnitBytes,
-  unpackBitsPlainly,
-} from "../../../src/file/compression/bitpack.js";
+import { PACK_UNIT, packedUnitBytes, unpackBitsPlainly } from "../../../src/file/compression/bitpack.js";
+import { packBits } from "../../../src/file/compression/bitpackEncoder.js";
 import type { WordBits } from "../../../src/file/compression/bitpackKernel.js";
 import { pickBitpacked, wordMemory } from "../../../src/file/compression/pickBitpacked.js";
 import { Random } from "../../support/generators.js";

@@ -5,10 +5,9 @@ import {
   BLOCK_BYTES,
   BlockChecks,
   BlockPlaces,
-  checksumsOfPage,
-  encodeBlockTable,
   SMALL_PAGE_BYTES,
 } from "../../../src/file/container/blockChecksums.js";
+import { checksumsOfPage, encodeBlockTable } from "../../../src/file/container/pageChecksums.js";
 import { Random } from "../../support/generators.js";
 
 const random = new Random(11);

@@ -1,12 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CorruptFileError } from "../../../src/errors.js";
-import {
-  BLOCK_BYTES,
-  BlockChecks,
-  BlockPlaces,
-  checksumsOfPage,
-  encodeBlockTable,
-} from "../../../src/file/container/blockChecksums.js";
+import { BLOCK_BYTES, BlockChecks, BlockPlaces } from "../../../src/file/container/blockChecksums.js";
+import { checksumsOfPage, encodeBlockTable } from "../../../src/file/container/pageChecksums.js";
 import { cutChecked, type PageChecks, planChecks } from "../../../src/file/pages/checkedParts.js";
 import type { RangeList } from "../../../src/io/disk/ranges.js";
 import { Random } from "../../support/generators.js";

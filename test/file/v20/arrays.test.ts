@@ -5,7 +5,7 @@ import { Int32, makeVector, Table, tableToIPC } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import type { Column, FixedColumn, Layout, VariableColumn } from "../../../src/arrow/columns/column.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
-import { packBits } from "../../../src/file/compression/bitpack.js";
+import { packBits } from "../../../src/file/compression/bitpackEncoder.js";
 import { openDataFile } from "../../../src/file/container/reader.js";
 import { loadAllDecoders } from "../../../src/file/pages/decoders.js";
 import { sliceable } from "../../../src/file/pages/pageSlice.js";

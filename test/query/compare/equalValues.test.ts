@@ -4,7 +4,7 @@ import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
-import { columnFromData } from "../../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalTypeOf } from "../../../src/arrow/types/logicalTypes.js";
 import { equalValues } from "../../../src/query/compare/equalValues.js";

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect } from "vitest";
 import { concatColumns } from "../../../src/arrow/columns/concatColumns.js";
 import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
 import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
-import { columnFromData } from "../../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../../src/errors.js";
 import { columnsOf, fieldOf } from "../../support/arrowColumns.js";

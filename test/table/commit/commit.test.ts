@@ -21,12 +21,12 @@ import {
 } from "../../../src/format/table.js";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { PublishUncertainError } from "../../../src/io/publish.js";
-import { encodeSchema } from "../../../src/schema/schema.js";
+import { encodeSchema } from "../../../src/schema/schemaEncoder.js";
 import { commitCreation, commitPlanned } from "../../../src/table/commit/commit.js";
 import { fileNameOf, newTransaction, readTransaction } from "../../../src/table/commit/transaction.js";
 import { ABSENT } from "../../../src/table/versions/identity.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
-import { encodeManifestFile } from "../../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import {
   dataDirectory,
   hintPath,

@@ -16,7 +16,7 @@ import {
   resolveDeletionFile,
   resolveIndexDirectory,
 } from "../../../src/table/fragments/fileLookup.js";
-import { branchRoot } from "../../../src/table/refs/refs.js";
+import { branchRoot } from "../../../src/table/refs/refNames.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { disk, ipcOf, latestFile, makeReferenceTable } from "../support.js";

@@ -25,7 +25,7 @@ import {
   readBranch,
 } from "../../../src/table/refs/branches.js";
 import { deleteBranch, directoriesOfBranch } from "../../../src/table/refs/branchRemoval.js";
-import { branchRoot } from "../../../src/table/refs/refs.js";
+import { branchRoot } from "../../../src/table/refs/refNames.js";
 import { createTag } from "../../../src/table/refs/tags.js";
 import { branchRefPath, hintPath } from "../../../src/table/versions/paths.js";
 import { tableAt } from "../../../src/table/versions/tableAt.js";

@@ -1,14 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../../../src/errors.js";
-import {
-  branchExists,
-  branchRoot,
-  checkBranchName,
-  checkTagName,
-  isMainBranch,
-  listRefNames,
-} from "../../../src/table/refs/refs.js";
+import { branchRoot, checkBranchName, checkTagName, isMainBranch } from "../../../src/table/refs/refNames.js";
+import { branchExists, listRefNames } from "../../../src/table/refs/refs.js";
 import { reference } from "../../support/reference.js";
 import { disk, ipcOf, makeReferenceTable } from "../support.js";
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ConcurrentModificationError, InvalidInputError } from "../../../src/errors.js";
 import { publishStagedVersion, type StagedVersion } from "../../../src/table/staging/stagedVersion.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
-import { encodeManifestFile } from "../../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import {
   manifestName,
   manifestPath,

@@ -13,13 +13,13 @@ import {
   Timestamp,
   Transaction,
 } from "../../../src/format/table.js";
-import { encodeSchema } from "../../../src/schema/schema.js";
+import { encodeSchema } from "../../../src/schema/schemaEncoder.js";
 import {
   decodeManifestFile,
-  encodeManifestFile,
   type ManifestFile,
   readManifestFile,
 } from "../../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import { parseManifestName } from "../../../src/table/versions/paths.js";
 import { reference } from "../../support/reference.js";
 import { disk, ipcOf, joinChunks, makeReferenceTable, valuesOf } from "../support.js";

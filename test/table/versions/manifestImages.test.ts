@@ -13,7 +13,7 @@ import {
 } from "../../../src/format/table.js";
 import type { Disk, ReadHandle } from "../../../src/io/disk/disk.js";
 import { VersionFiles } from "../../../src/table/cleanup/referencedFiles.js";
-import { encodeManifestFile } from "../../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import { type ManifestImage, ManifestReader } from "../../../src/table/versions/manifestImages.js";
 import { manifestPath } from "../../../src/table/versions/paths.js";
 import type { VersionEntry } from "../../../src/table/versions/versions.js";

@@ -4,9 +4,12 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CorruptFileError, InvalidTableStateError } from "../../../src/errors.js";
 import type { DataFragment } from "../../../src/format/table.js";
+import { writeGap } from "../../../src/table/versions/gapWriter.js";
+import { writeHint } from "../../../src/table/versions/hintWriter.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
-import { encodeManifestFile, readManifestFile } from "../../../src/table/versions/manifest.js";
+import { readManifestFile } from "../../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../../src/table/versions/manifestCache.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import { readManifestAt } from "../../../src/table/versions/openVersion.js";
 import {
   gapsPath,
@@ -15,8 +18,6 @@ import {
   type NamingScheme,
   versionsDirectory,
 } from "../../../src/table/versions/paths.js";
-import { writeGap } from "../../../src/table/versions/versionGap.js";
-import { writeHint } from "../../../src/table/versions/versionHint.js";
 import { findVersion, listVersions } from "../../../src/table/versions/versions.js";
 import { countingDisk } from "../../support/countingDisk.js";
 import { faultyDisk } from "../../support/faultyDisk.js";

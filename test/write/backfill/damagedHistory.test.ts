@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
 import { expect } from "vitest";
 import { Transaction } from "../../../src/format/table.js";
-import { decodeManifestFile, encodeManifestFile } from "../../../src/table/versions/manifest.js";
+import { decodeManifestFile } from "../../../src/table/versions/manifest.js";
+import { encodeManifestFile } from "../../../src/table/versions/manifestEncoder.js";
 import { manifestPath } from "../../../src/table/versions/paths.js";
 import { it } from "../../support/fixtures.js";
 

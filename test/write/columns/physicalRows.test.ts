@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../../src/arrow/exchange/batch.js";
-import { columnFromData } from "../../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalFieldOf } from "../../../src/arrow/types/logicalTypes.js";
 import { physicalRows } from "../../../src/write/columns/physicalRows.js";

@@ -3,7 +3,7 @@
 import * as arrow from "apache-arrow";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { columnFromData } from "../../../src/arrow/exchange/data.js";
+import { columnFromData } from "../../../src/arrow/exchange/wholeData.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalTypeOf } from "../../../src/arrow/types/logicalTypes.js";
 import { type KeyColumn, keyColumn, keyFormOf } from "../../../src/query/compare/keyColumns.js";

@@ -1,10 +1,19 @@
-/** Reads the members of a query that describe its vector search. */
+/** Reads the members of a query that describe its vector search, and plans it. The first search loads this module. */
 
 import { InvalidInputError } from "../../errors.js";
 import type { QueryTableRequest } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
-import type { RequestedSearch } from "../../query/vector/vectorSearch.js";
-import { isNumberList, optionalBoolean, optionalCount, optionalOf, optionalString } from "../request.js";
+import type { ReaderEnvironment } from "../../query/indexes/versionSource.js";
+import { vectorIndexesOn } from "../../query/vector/vectorIndexes.js";
+import {
+  planVectorSearch,
+  type RequestedSearch,
+  type VectorSearch,
+} from "../../query/vector/vectorSearch.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { optionalBoolean, optionalCount, optionalOf, optionalString } from "../request.js";
+import { isNumberList } from "../requestValues.js";
 
 /** Maximum number of values in all vectors of a request. */
 const MAX_NUMBERS = 2 ** 24;
@@ -44,9 +53,13 @@ export function readVectorSearch(request: QueryTableRequest): RequestedSearch | 
   };
 }
 
-/** True if the filter applies before the search. */
-export const isFilteredFirst = ({ prefilter }: QueryTableRequest): boolean =>
-  optionalBoolean(prefilter, "prefilter") ?? true;
+/** Plans a search in a version. @throws InvalidInputError for a column or a vector that do not fit */
+export const plannedSearch = (
+  snapshot: OpenVersion<ReaderEnvironment>,
+  fields: readonly TableField[],
+  search: RequestedSearch,
+): Promise<Omit<VectorSearch, "postfilter">> =>
+  planVectorSearch(fields, search, (column, metric) => vectorIndexesOn(snapshot, column, metric, fields));
 
 const optionalBound = (value: unknown, member: string): number | undefined =>
   optionalOf(value, member, "a number", (bound) => typeof bound === "number" && !Number.isNaN(bound));
