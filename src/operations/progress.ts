@@ -59,7 +59,10 @@ export class SeenRows {
   }
 }
 
-/** Returns a function that reports progress. An error that the callback throws or rejects with ends the work, at once or with the next report. */
+/**
+ * Returns a function that reports progress. An error that the callback throws or rejects with ends the work,
+ * at once or with the next report.
+ */
 export function teller(onProgress: NonNullable<WithProgress["onProgress"]>, unit: JobUnit): TellProgress {
   let failure: { readonly error: unknown } | null = null;
   return (done, total) => {

@@ -1,6 +1,6 @@
 /**
- * SHA-256 by Node.js. Bundles for browsers have portableSha256.ts in place of this file, apart from portable.ts:
- * programs that only read tables need no hashes.
+ * SHA-256 by Node.js. Bundles for browsers have portableSha256.ts in place of this file. It is not part of
+ * portable.ts, because programs that only read tables need no hashes.
  */
 
 import { nodeCrypto } from "./builtin.js";

@@ -1,7 +1,6 @@
 /**
- * Makes columns of apache-arrow `Data` that no table of the engine returns: list views, values that are absent
- * because all of them are null, and dictionaries in several chunks. Readers seldom need it, so it is loaded
- * when it is.
+ * Makes columns of apache-arrow `Data` that no table of the engine returns: list views, values that are
+ * absent because all of them are null, and dictionaries in several chunks. Readers load it when they need it.
  */
 
 import type { Steps } from "../../async/eventLoop.js";

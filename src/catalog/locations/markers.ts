@@ -1,7 +1,7 @@
 /**
- * Names the marker files in a table's directory. They mark a table without data, or a hidden one. Markers stay
- * when data arrives, so they never mean that a table is empty. Other engines ignore their content. This engine
- * writes into them which batch declared the table, or that a dropped table may be removed, unlike a
+ * Names the marker files in a table's directory. They mark a table without data, or a hidden one. Markers
+ * stay when data arrives, so they never mean that a table is empty. Other engines ignore their content. This
+ * engine writes into them which batch declared the table, or that a dropped table may be removed, unlike a
  * deregistered one (markerChanges.ts).
  */
 

@@ -1,4 +1,4 @@
-/** Finds files and directories below a directory handle, and gives errors of browsers the codes of the platform. */
+/** Finds entries below a directory handle, and gives errors of browsers the codes of the platform. */
 
 /** Names of errors that mean that a path leads nowhere: something is missing, or a file is on the way. */
 export const MISSING_ERRORS: ReadonlySet<string> = new Set(["NotFoundError", "TypeMismatchError"]);

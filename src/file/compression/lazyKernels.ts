@@ -1,6 +1,6 @@
 /**
- * Stands for the kernels that decode pages in bundles for browsers. Callers use the plain form until a page of
- * many values makes the kernels load: a page that shows a few rows needs none.
+ * Stands for the kernels that decode pages in bundles for browsers. Callers use the plain form until a page
+ * of many values makes the kernels load: a page that shows a few rows needs none.
  */
 
 import { type Lazy, lazyModule } from "../../async/lazy.js";

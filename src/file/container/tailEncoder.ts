@@ -1,4 +1,4 @@
-/** Encodes the tail of a data file: everything after the last page buffer, whose bytes container.ts describes. */
+/** Encodes the tail of a data file, everything after the last page buffer, as container.ts describes it. */
 
 import { writeUint64 } from "../../bytes/littleEndian.js";
 import { bytesOf } from "../../bytes/view.js";

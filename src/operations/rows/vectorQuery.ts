@@ -1,4 +1,4 @@
-/** Reads the members of a query that describe its vector search, and plans it. The first search loads this module. */
+/** Reads the members of a query that describe its vector search, and plans it. The first search loads it. */
 
 import { InvalidInputError } from "../../errors.js";
 import type { QueryTableRequest } from "../../namespace/queries.js";
