@@ -22,7 +22,7 @@ const ARROWS: Record<string, readonly string[]> = {
   nearestName: [],
   inspection: [],
   optionMembers: ["errors", "nearestName"],
-  namespace: ["memory"],
+  namespace: ["platform", "memory"],
   operationTable: ["namespace"],
   requestMembers: ["errors", "optionMembers", "operationTable"],
   synonyms: ["errors", "optionMembers", "operationTable"],

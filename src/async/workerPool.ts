@@ -6,15 +6,17 @@
  * All threads run one script, which lies beside the module that starts them (platform/native). It is in the
  * package's bundles of both module formats, and in the output of tsc. Without the script, tasks run in line,
  * in this thread. That happens with `workers: 0`, in TypeScript run as source, after a program's own bundler
- * moved the module, in browsers, and if the host refuses to start a thread. The results are the same.
+ * moved the module, and if the host refuses to start a thread. It happens in pages, too, unless the program
+ * starts workers for the pool (webThread.ts). The results are the same.
  *
  * Large input lies in shared memory (bytes/sharedCopy): sending it costs no copy, and it is still there if no
  * thread could start. Output is moved.
  */
 
 import { startThread } from "../platform/native.js";
-import type { Thread } from "../platform/thread.js";
+import type { StartThread, Thread } from "../platform/thread.js";
 import { clearTimeout, letProcessEnd, performance, setTimeout } from "./timers.js";
+import { canShareMemory } from "./webThread.js";
 
 /** First message of a thread: it runs the script of this release. */
 export const GREETING = "tiltyard threads 1";
@@ -50,6 +52,8 @@ export interface WorkerPoolOptions {
   readonly errorOf: (failure: unknown) => unknown;
   /** Default: memory that is used once. */
   readonly memory?: SharedMemory;
+  /** Starts a thread with the script of this release. Default: as the platform does. */
+  readonly start?: StartThread | undefined;
 }
 
 /** Receives the messages of a thread. */
@@ -151,6 +155,7 @@ export class WorkerPool {
   readonly #size: number;
   readonly #idleMs: number;
   readonly #errorOf: WorkerPoolOptions["errorOf"];
+  readonly #startThread: StartThread;
   readonly #members = new Set<Member>();
   readonly #waiting: Job[] = [];
   /** Earliest `performance.now()` at which a thread may start; infinite if there can be none. */
@@ -158,9 +163,11 @@ export class WorkerPool {
   /** Number of threads in a row that ended before they were ready. */
   #failedStarts = 0;
 
-  constructor({ size, idleMs = IDLE_MS, errorOf, memory = FRESH_MEMORY }: WorkerPoolOptions) {
+  constructor({ size, idleMs = IDLE_MS, errorOf, memory = FRESH_MEMORY, start }: WorkerPoolOptions) {
     this.memory = memory;
-    this.#size = size;
+    // Without shared memory, all input would be copied to each thread.
+    this.#size = canShareMemory() ? size : 0;
+    this.#startThread = start ?? startThread;
     this.#idleMs = idleMs;
     this.#errorOf = errorOf;
   }
@@ -259,7 +266,7 @@ export class WorkerPool {
     const spare = spareThreads.take();
     let owned: OwnedThread | null;
     try {
-      owned = spare ?? startOwned();
+      owned = spare ?? startOwned(this.#startThread);
     } catch {
       this.#pauseStarts();
       return null;
@@ -355,9 +362,9 @@ export class WorkerPool {
  * Starts a thread without an owner; returns null if the runtime has none.
  * @throws the platform's error if the host forbids threads or has no room for one
  */
-function startOwned(): OwnedThread | null {
+function startOwned(start: StartThread): OwnedThread | null {
   let owned: OwnedThread | null = null;
-  const thread = startThread(
+  const thread = start(
     (message) => owned?.owner?.receive(message),
     (reason) => owned?.owner?.lose(reason),
   );

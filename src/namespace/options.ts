@@ -1,6 +1,7 @@
 /** Options of a namespace. */
 
 import type { Vector } from "apache-arrow";
+import type { WebWorker } from "../platform/thread.js";
 import type { ClusterExecutor } from "./clusters.js";
 import type { Identity, Principal } from "./request.js";
 import type { ArrowType } from "./schema.js";
@@ -186,6 +187,12 @@ export interface DirectoryNamespaceOptions {
    * 8.
    */
   readonly workers?: number | undefined;
+  /**
+   * Starts a thread where the engine starts none by itself, such as in a page: returns a new module worker
+   * whose script imports `tiltyard/worker`. Threads share memory, so the page must be cross-origin isolated.
+   * In another page, and by default, work is done in the calling thread, in short pieces.
+   */
+  readonly startWorker?: (() => WebWorker) | undefined;
   /**
    * Maximum bytes of memory for sketches of vectors, about one byte per value and 16 per vector. Sketches
    * speed up exact vector searches from the second search on. A column of a fragment has a whole sketch or

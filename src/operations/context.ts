@@ -5,7 +5,8 @@
  */
 
 import { type Lazy, lazy, lazyModule } from "../async/lazy.js";
-import { WorkerPool } from "../async/workerPool.js";
+import { pageProcessorCount, webThreads } from "../async/webThread.js";
+import { WorkerPool, type WorkerPoolOptions } from "../async/workerPool.js";
 import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
 import { hasVersionsIn, lookAtRootTable } from "../catalog/locations/versionsIn.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogEnvironment.js";
@@ -147,7 +148,13 @@ class RecentTransactions {
 }
 
 /** Leaves one processor to the calling thread. */
-const defaultWorkers = (): number => Math.min(MAX_DEFAULT_WORKERS, Math.max(0, processorCount() - 1));
+const defaultWorkers = (processors: number): number =>
+  Math.min(MAX_DEFAULT_WORKERS, Math.max(0, processors - 1));
+
+function threadsOf({ workers, startWorker }: ContextOptions): Pick<WorkerPoolOptions, "size" | "start"> {
+  if (startWorker === undefined) return { size: workers ?? defaultWorkers(processorCount()) };
+  return { size: workers ?? defaultWorkers(pageProcessorCount()), start: webThreads(startWorker) };
+}
 
 /** Returns the error that a thread reported, or that ended it. */
 function errorOfThread(failure: unknown): Error {
@@ -245,7 +252,7 @@ export function openContext(options: ContextOptions): OperationContext {
     recentTransactions: new RecentTransactions(),
     closed: closing.signal,
     workers: new WorkerPool({
-      size: options.workers ?? defaultWorkers(),
+      ...threadsOf(options),
       errorOf: errorOfThread,
       memory: scratch.shared,
     }),

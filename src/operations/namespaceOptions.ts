@@ -15,7 +15,7 @@ import { type RegisteredFunction, registerFunctions } from "../write/userFunctio
 /** Names of all options. Others are refused: a misspelt option would silently mean its default. */
 const OPTION_NAMES: Readonly<Record<keyof DirectoryNamespaceOptions | "disk", true>> = recordOf(
   true,
-  "root durability authorize functions clusters onWarning lock workers vectorCacheBytes",
+  "root durability authorize functions clusters onWarning lock workers startWorker vectorCacheBytes",
   "metadataCacheBytes indexCacheBytes allowedBases dataStorageVersion manifestNaming groupInserts upkeep",
   "jobs disk",
 );
@@ -106,6 +106,9 @@ function checkNamespaceOptions(options: DirectoryNamespaceOptions): void {
   }
   if (options.groupInserts !== undefined && typeof options.groupInserts !== "boolean") {
     throw new InvalidInputError(`groupInserts: must be true or false, not ${shortly(options.groupInserts)}`);
+  }
+  if (options.startWorker !== undefined && typeof options.startWorker !== "function") {
+    throw new InvalidInputError(`startWorker: must be a function, not ${shortly(options.startWorker)}`);
   }
   checkUpkeep(options.upkeep);
   checkDisk((options as { readonly disk?: unknown }).disk);

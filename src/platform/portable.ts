@@ -2,7 +2,7 @@
 
 // By name: of a module as an object, bundlers include all, such as the patterns of file names.
 import { basename, dirname, isAbsolute, join, relative, resolve } from "pathe";
-import type { Thread } from "./thread.js";
+import type { StartThread } from "./thread.js";
 
 export { basename, dirname, isAbsolute, join, relative, resolve };
 
@@ -87,18 +87,31 @@ export const decompressZstd: ((frame: Uint8Array, maxBytes: number) => Uint8Arra
 export const inflate: ((codec: "gzip" | "brotli", bytes: Uint8Array, maxBytes: number) => Uint8Array) | null =
   null;
 
-/** This runtime has no threads, so one processor is used. */
+/** The runtime starts no threads by itself, so one processor is used. */
 export const processorCount = (): number => 1;
 
-export const startThread = (
-  _onMessage: (message: unknown) => void,
-  _onEnd: (reason: unknown) => void,
-): Thread | null => null;
+export const startThread: StartThread = () => null;
 
-export const answerMessages = (
-  _greeting: unknown,
-  _answer: (message: unknown) => { readonly reply: unknown; readonly moved: readonly ArrayBuffer[] },
-): void => undefined;
+/** Runs in a Web Worker: sends a first message, then answers each message. */
+export function answerMessages(
+  greeting: unknown,
+  answer: (message: unknown) => { readonly reply: unknown; readonly moved: readonly ArrayBuffer[] },
+): void {
+  const scope = globalThis as unknown as {
+    onmessage: (event: { readonly data: unknown }) => void;
+    postMessage(message: unknown, moved?: readonly ArrayBuffer[]): void;
+  };
+  scope.onmessage = ({ data }) => {
+    const { reply, moved } = answer(data);
+    try {
+      scope.postMessage(reply, moved);
+    } catch {
+      // Some memory can't be moved, such as that of WebAssembly: it is copied.
+      scope.postMessage(reply);
+    }
+  };
+  scope.postMessage(greeting);
+}
 
 export interface PieceHash {
   update(bytes: Uint8Array): void;

@@ -9,3 +9,25 @@ export interface Thread {
   keepsAlive(isBusy: boolean): void;
   end(): void;
 }
+
+/**
+ * Starts a thread; returns null if the runtime has none.
+ * @param onMessage called with each message of the thread
+ * @param onEnd called with the reason if the thread ends by itself
+ * @throws the platform's error if the host forbids threads or has no room for one
+ */
+export type StartThread = (
+  onMessage: (message: unknown) => void,
+  onEnd: (reason: unknown) => void,
+) => Thread | null;
+
+/** Web Worker, as far as the engine uses it. */
+export interface WebWorker {
+  postMessage(message: unknown, transfer: ArrayBuffer[]): void;
+  terminate(): void;
+  addEventListener(
+    type: "message" | "messageerror" | "error",
+    // biome-ignore lint/suspicious/noExplicitAny: events have the types of the runtime
+    listener: (event: any) => void,
+  ): void;
+}

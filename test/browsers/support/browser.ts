@@ -3,7 +3,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { type Bundle, bundleForBrowsers, bundleProgram } from "./bundle.js";
-import { type BundleServer, serveBundle } from "./bundleServer.js";
+import { type BundleServer, ISOLATED, serveBundle } from "./bundleServer.js";
 import { startChromium } from "./chromium.js";
 
 export interface TestBrowser {
@@ -12,7 +12,7 @@ export interface TestBrowser {
   /** Returns the code of a file of the bundle. */
   codeOf(name: string): string | undefined;
   /** Opens a page with the package's names as globals: `tiltyard`, `disks` and `arrow`. */
-  open(context?: BrowserContext): Promise<Page>;
+  open(context?: BrowserContext, path?: string): Promise<Page>;
   newContext(): Promise<BrowserContext>;
 }
 
@@ -36,7 +36,7 @@ export function sharedBrowser(programs: Readonly<Record<string, string>> = {}): 
     for (const [program, code] of Object.entries(programs)) {
       for (const [name, file] of await bundleProgram(code)) bundle.set(`${program}/${name}`, file);
     }
-    server = await serveBundle({ "/": PAGE, "/empty": "<!doctype html>" }, bundle);
+    server = await serveBundle({ "/": PAGE, [ISOLATED]: PAGE, "/empty": "<!doctype html>" }, bundle);
     browser = await startChromium();
   });
   afterAll(async () => {
@@ -49,10 +49,10 @@ export function sharedBrowser(programs: Readonly<Record<string, string>> = {}): 
     },
     codeOf: (name) => bundle.get(name)?.code,
     newContext: () => browser.newContext(),
-    async open(context) {
+    async open(context, path = "/") {
       const page = await (context ?? (await browser.newContext())).newPage();
       page.on("pageerror", (error) => console.error(error));
-      await page.goto(server.url);
+      await page.goto(server.url + path);
       await page.waitForFunction("globalThis.isReady");
       return page;
     },

@@ -18,6 +18,7 @@ const ENTRIES = {
   index: join(SOURCE, "index.ts"),
   disks: join(SOURCE, "disks.ts"),
   opfs: join(SOURCE, "disks/handles/opfsDisk.ts"),
+  worker: join(SOURCE, "tiltyardWorker.ts"),
   conformance: join(SOURCE, "disks/conformance.ts"),
   arrow: require.resolve("apache-arrow").replace("Arrow.node.js", "Arrow.dom.mjs"),
 };

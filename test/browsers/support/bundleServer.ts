@@ -8,6 +8,9 @@ export interface BundleServer {
   close(): void;
 }
 
+/** Path of the page that is cross-origin isolated, and may share memory with its workers. */
+export const ISOLATED = "/isolated";
+
 /**
  * @param pages HTML by path
  * @param files scripts by path, without a slash before it
@@ -17,6 +20,11 @@ export async function serveBundle(
   files: ReadonlyMap<string, { readonly code: string }>,
 ): Promise<BundleServer> {
   const server = createServer(({ url = "/" }, response) => {
+    if (url === ISOLATED) response.setHeader("cross-origin-opener-policy", "same-origin");
+    // Pages that are isolated load only workers with this header.
+    if (url === ISOLATED || !Object.hasOwn(pages, url)) {
+      response.setHeader("cross-origin-embedder-policy", "require-corp");
+    }
     if (Object.hasOwn(pages, url)) return response.setHeader("content-type", "text/html").end(pages[url]);
     const file = files.get(url.slice(1));
     if (file === undefined) return response.writeHead(404).end();

@@ -1,0 +1,73 @@
+/** Threads of a page, with simulated workers. */
+
+import { describe, expect, it } from "vitest";
+import { webThreads } from "../../src/async/webThread.js";
+
+type Listener = (event: unknown) => void;
+
+/** A worker whose events the test makes. */
+function playedWorker() {
+  const listeners = new Map<string, Listener>();
+  const sent: [message: unknown, moved: ArrayBuffer[]][] = [];
+  let isEnded = false;
+  return {
+    sent,
+    isEnded: () => isEnded,
+    make: (type: string, event: unknown) => listeners.get(type)?.(event),
+    worker: {
+      postMessage: (message: unknown, moved: ArrayBuffer[]) => void sent.push([message, moved]),
+      terminate: () => void (isEnded = true),
+      addEventListener: (type: string, listener: Listener) => void listeners.set(type, listener),
+    },
+  };
+}
+
+function start() {
+  const played = playedWorker();
+  const messages: unknown[] = [];
+  const ends: unknown[] = [];
+  const thread = webThreads(() => played.worker)(
+    (message) => messages.push(message),
+    (reason) => ends.push(reason),
+  );
+  if (thread === null) throw new Error("no thread has started");
+  return { ...played, messages, ends, thread };
+}
+
+describe("a thread of a page", () => {
+  it("gets messages once its script runs, in their order", () => {
+    const { thread, sent, make, messages } = start();
+    const moved = new ArrayBuffer(8);
+    thread.post("first", [moved]);
+    thread.post("second");
+    expect(sent).toEqual([]);
+    make("message", { data: "greeting" });
+    thread.post("third");
+    expect(sent).toEqual([
+      ["first", [moved]],
+      ["second", []],
+      ["third", []],
+    ]);
+    expect(messages).toEqual(["greeting"]);
+  });
+
+  it("reports a script that fails or cannot be loaded, and a message that cannot be read", () => {
+    const { make, ends } = start();
+    make("error", { message: "boom" });
+    make("error", {});
+    make("messageerror", {});
+    expect(ends.map((reason) => (reason as Error).message)).toEqual([
+      "boom",
+      "the script of the worker could not be loaded",
+      "a message could not be read",
+    ]);
+  });
+
+  it("ends its worker", () => {
+    const { thread, isEnded } = start();
+    thread.keepsAlive(false);
+    expect(isEnded()).toBe(false);
+    thread.end();
+    expect(isEnded()).toBe(true);
+  });
+});
