@@ -61,7 +61,7 @@ const bundle = (names, further, parts, isMapped) => ({
 /**
  * Bundles for browsers, which a condition of the exports names. The client shares nothing with the engine, so its chunks
  * have a directory of their own.
- * @param parts groups of modules that are loaded together; null: each entry is one file
+ * @param parts groups of modules that are loaded together
  */
 const forBrowsers = (names, parts, chunkFileNames = "[name].js") => ({
   ...common,
@@ -73,7 +73,7 @@ const forBrowsers = (names, parts, chunkFileNames = "[name].js") => ({
     {
       ...named("js"),
       ...{ chunkFileNames, format: "esm", dir: join(DIST, "browser") },
-      ...{ minify: SMALL, codeSplitting: parts !== null && { groups: parts } },
+      ...{ minify: SMALL, codeSplitting: { groups: parts } },
     },
   ],
 });
@@ -117,9 +117,8 @@ export default defineConfig([
   bundle(["tiltyardWorker"], [], [], false),
   command,
   forBrowsers(["client"], [], "client/[name].js"),
-  forBrowsers(["tiltyardWorker"], null),
   forBrowsers(
-    ["index", "rest", "disks", "disks/conformance"],
+    ["index", "rest", "disks", "disks/conformance", "tiltyardWorker"],
     await groups(browserPaths(join(process.cwd(), DIST), ".js")),
   ),
 ]);

@@ -1,6 +1,7 @@
 /** The script of the threads (async/workerPool): does the tasks that it is asked for, one after the other. */
 
-import { GREETING, type Reply, type Task, type TaskOrder } from "./async/workerPool.js";
+import { GREETING, type Reply, type TaskOrder } from "./async/threadMessages.js";
+import type { Task } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
 import { loadAllDecoders } from "./file/pages/decoders.js";
 import { loadAllEncoders } from "./file/pages/encoders.js";

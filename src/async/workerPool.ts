@@ -15,11 +15,9 @@
 
 import { startThread } from "../platform/native.js";
 import type { StartThread, Thread } from "../platform/thread.js";
+import { GREETING, type Reply, type TaskOrder } from "./threadMessages.js";
 import { clearTimeout, letProcessEnd, performance, setTimeout } from "./timers.js";
 import { canShareMemory } from "./webThread.js";
-
-/** First message of a thread: it runs the script of this release. */
-export const GREETING = "tiltyard threads 1";
 
 /** Work that a thread can do. The threads' script finds it by its name. */
 export interface Task<Input, Output> {
@@ -28,13 +26,6 @@ export interface Task<Input, Output> {
   /** Returns the memory of an output that nobody else uses; it is moved instead of copied. */
   memoryOf(output: Output): readonly ArrayBuffer[];
 }
-
-export interface TaskOrder {
-  readonly name: string;
-  readonly input: unknown;
-}
-
-export type Reply = { readonly output: unknown } | { readonly failure: unknown };
 
 /** Shared memory that is lent for the input of threads. */
 export interface SharedMemory {

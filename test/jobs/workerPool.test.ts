@@ -1,7 +1,8 @@
 /** The pool with simulated threads: when they start, which work they get, and what ends them. */
 
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { GREETING, type Task, type TaskOrder, WorkerPool } from "../../src/async/workerPool.js";
+import { GREETING, type TaskOrder } from "../../src/async/threadMessages.js";
+import { type Task, WorkerPool } from "../../src/async/workerPool.js";
 
 interface Played {
   readonly received: TaskOrder[];
