@@ -12,7 +12,7 @@ const FILE = fileURLToPath(new URL("../../dist/inspector.html", import.meta.url)
 /** Bytes of all files after compression, the worker that makes maps included. */
 const MAX_COMPRESSED = 120_000;
 /** Bytes of the file that needs no server, as it is and compressed. The engine takes most of it. */
-const MAX_FILE = 2_700_000;
+const MAX_FILE = 2_750_000;
 const MAX_COMPRESSED_FILE = 900_000;
 
 async function readFiles(): Promise<Map<string, string>> {

@@ -18,7 +18,10 @@ const rowsFrom = (first) => tableFromArrays({ v: Int32Array.of(first, first + 1)
 const warm = new DirectoryNamespace({ root, durability });
 await warm.createTable({ id: ["warm"] }, rowsFrom(0));
 await warm.table("warm").scan().toArrow();
+await warm.insertIntoTable({ id: ["warm"] }, rowsFrom(2));
+await warm.listTables();
 await warm.table("warm").optimize();
+await warm.cleanupTable({ id: ["warm"], olderThanMs: 0 });
 await warm.dropTable({ id: ["warm"] });
 await warm.close();
 
