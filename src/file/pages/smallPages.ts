@@ -41,6 +41,8 @@ export function cutSmallPage(
   const way = sliceable(page);
   if (way?.kind !== "miniBlock" || way.layout.repCompression !== undefined) return null;
   const located = way.buffers.map((buffer) => buffers[buffer]);
+  // As many runs of rows as chunks leave few chunks out, and planning the cut takes long.
+  if (rows.starts.length >= located[0].length / (way.layout.hasLargeChunk ? 4 : 2)) return null;
   const map = mapChunks(page, way.layout, located, origin);
   const slice = sliceChunks(page, way.layout, map, rows);
   if (slice.rowCount > page.rowCount * MOST) return null;
