@@ -3,15 +3,11 @@
  * the pool of threads is then loaded.
  */
 
+import { FRESH_MEMORY, type SharedMemory } from "./sharedMemory.js";
 import type { Task, WorkerPool as ThreadPool, WorkerPoolOptions } from "./workerPool.js";
 
-const FRESH_MEMORY: NonNullable<WorkerPoolOptions["memory"]> = {
-  lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
-  giveBack: () => undefined,
-};
-
 export class WorkerPool {
-  readonly memory: NonNullable<WorkerPoolOptions["memory"]>;
+  readonly memory: SharedMemory;
   /** Null until it is loaded, and if the program starts no workers. */
   #threads: ThreadPool | null = null;
   #isClosed = false;

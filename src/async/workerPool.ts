@@ -15,6 +15,7 @@
 
 import { startThread } from "../platform/native.js";
 import type { StartThread, Thread } from "../platform/thread.js";
+import { FRESH_MEMORY, type SharedMemory } from "./sharedMemory.js";
 import { GREETING, type Reply, type TaskOrder } from "./threadMessages.js";
 import { clearTimeout, letProcessEnd, performance, setTimeout } from "./timers.js";
 import { canShareMemory } from "./webThread.js";
@@ -25,13 +26,6 @@ export interface Task<Input, Output> {
   run(input: Input): Output;
   /** Returns the memory of an output that nobody else uses; it is moved instead of copied. */
   memoryOf(output: Output): readonly ArrayBuffer[];
-}
-
-/** Shared memory that is lent for the input of threads. */
-export interface SharedMemory {
-  lend(byteLength: number): Uint8Array<SharedArrayBuffer>;
-  /** Takes memory back that neither the thread nor this one reads any more. */
-  giveBack(lent: Uint8Array<SharedArrayBuffer>): void;
 }
 
 export interface WorkerPoolOptions {
@@ -120,10 +114,6 @@ const IDLE_MS = 5000;
 /** Pause after a failure to start a thread; each further failure doubles it. */
 const FIRST_START_PAUSE_MS = 1000;
 const MAX_START_PAUSE_MS = 60_000;
-const FRESH_MEMORY: SharedMemory = {
-  lend: (byteLength) => new Uint8Array(new SharedArrayBuffer(byteLength)),
-  giveBack: () => undefined,
-};
 const spareThreads = new SpareThreads();
 
 interface Job {

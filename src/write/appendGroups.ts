@@ -5,8 +5,9 @@
  *     append B   waits for A ──────────┤
  *     append C   waits for A ──────────┴─ B and C commit together, as one transaction
  *
- * An append without company commits as quickly as ever. Each append has its own rows, checks and outcome. If
- * a common commit fails, each of its appends commits by itself, so that the fault of one concerns no other.
+ * An append that meets no other one commits as quickly as before. Each append has its own rows, checks and
+ * outcome. If a common commit fails, each of its appends commits by itself, so that the fault of one concerns
+ * no other.
  */
 
 import { whenAborted } from "../async/abort.js";
@@ -37,7 +38,7 @@ interface Member {
   readonly append: PendingAppend;
   resolve(committed: CommittedAppend): void;
   reject(reason: unknown): void;
-  /** Called when the member's commit begins, which no signal ends. */
+  /** Called when the member's commit begins. From then on, its signal has no effect. */
   endWait?: (() => void) | undefined;
 }
 

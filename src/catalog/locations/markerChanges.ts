@@ -149,7 +149,7 @@ export async function unhide(
 ): Promise<Showing> {
   const marker = hidingMarkerPath(directory);
   if (disk.hasRename === false) return unhideInPlace(disk, directory, isTable);
-  // Of several callers that would remove the marker, only one can move it.
+  // If several callers want to remove the marker, only one of them can move it.
   const moved = join(directory, temporaryName());
   try {
     await disk.rename(marker, moved);

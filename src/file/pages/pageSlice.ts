@@ -30,7 +30,7 @@ import {
 } from "../../format/encodings.js";
 import type { ByteRange, RangeList } from "../../io/disk/ranges.js";
 import { corruptPage, type KeptDictionary, type PageEncoding, type PageOrigin } from "../container/page.js";
-import { ChunkWords } from "../structural/chunkWords.js";
+import { bytesPerWord, ChunkWords } from "../structural/chunkWords.js";
 import { countZippedEvents } from "../structural/zippedEvents.js";
 import { arrayDecoder } from "./decoders.js";
 import { type RowEnds, readRowEnds } from "./repetitionIndex.js";
@@ -361,7 +361,7 @@ export function sliceChunks(
   map: ChunkMap,
   rows: RowRuns,
 ): PageSlice {
-  const wordBytes = layout.hasLargeChunk ? 4 : 2;
+  const wordBytes = bytesPerWord(layout.hasLargeChunk);
   const { valueStarts, offsets, rowEnds } = map;
   const bounds = rowEnds === null ? boundsOfRows(map, valuesPerRow, rows) : boundsOfLists(map, rowEnds, rows);
   const runs = bounds.length / 2;

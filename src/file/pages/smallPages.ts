@@ -5,6 +5,7 @@
 
 import { concatBytes } from "../../bytes/concat.js";
 import type { PageOrigin } from "../container/page.js";
+import { bytesPerWord } from "../structural/chunkWords.js";
 import {
   CHUNK_BUFFER,
   countRows,
@@ -41,8 +42,9 @@ export function cutSmallPage(
   const way = sliceable(page);
   if (way?.kind !== "miniBlock" || way.layout.repCompression !== undefined) return null;
   const located = way.buffers.map((buffer) => buffers[buffer]);
-  // As many runs of rows as chunks leave few chunks out, and planning the cut takes long.
-  if (rows.starts.length >= located[0].length / (way.layout.hasLargeChunk ? 4 : 2)) return null;
+  const chunkCount = located[0].length / bytesPerWord(way.layout.hasLargeChunk);
+  // So many runs of rows leave few chunks out, and planning the cut takes long.
+  if (rows.starts.length >= chunkCount) return null;
   const map = mapChunks(page, way.layout, located, origin);
   const slice = sliceChunks(page, way.layout, map, rows);
   if (slice.rowCount > page.rowCount * MOST) return null;

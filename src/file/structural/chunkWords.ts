@@ -12,6 +12,9 @@ import { alignedBytes } from "../../bytes/aligned.js";
 import { bytesOf } from "../../bytes/view.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 
+/** Returns the bytes of a chunk word. */
+export const bytesPerWord = (hasLargeChunk: boolean): number => (hasLargeChunk ? 4 : 2);
+
 /** Goes through the chunks of a page, and checks that they lie in its data and hold at most its values. */
 export class ChunkWords {
   readonly chunkCount: number;
@@ -36,7 +39,7 @@ export class ChunkWords {
     private readonly dataBytes: number,
     private readonly origin: PageOrigin,
   ) {
-    this.chunkCount = words.length / (hasLargeChunk ? 4 : 2);
+    this.chunkCount = words.length / bytesPerWord(hasLargeChunk);
     if (!Number.isInteger(this.chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
     if (this.chunkCount === 0 && valueCount > 0) {
       throw corruptPage(origin, `${valueCount} values in a page without chunks`);

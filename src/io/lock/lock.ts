@@ -224,7 +224,7 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
     const nowMs = performance.now();
     if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(resolved);
     const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
-    // A number of attempts is also a bound of their time.
+    // Callers with a number of retries count on pauses of about the same length.
     const pause = options.retries === undefined ? attempts.wait(lookMs) : pauseOf(locks?.lookMs ?? lookMs);
     await untilAborted(pause, options.signal);
   }
