@@ -16,9 +16,41 @@ const COMMENTS = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 /** Bytes whose parsing takes as long as finding, opening and linking a file. */
 const FILE_BYTES = 20_000;
 
-/** Parts that the first call of many programs loads count more than others. */
+/**
+ * Parts that one first call loads, by the call. It loads them one after another, so what several of them share
+ * should come in few files.
+ */
+const FIRST_CALLS = (() => {
+  const page = ["file/structural/fullZip", "file/compression/bitpackKernel", "file/compression/fsstDecodeKernel"];
+  const filter = ["query/filter/filter", "expression/expression", "query/indexes/filterLookups", ...page];
+  const query = ["engine/reading", "query/filter/filteredRows", ...filter];
+  const commit = ["table/commit/commit", "table/versions/tableLock", "rows/writeColumns", ...page];
+  const change = ["query/filter/filteredRows", ...filter, ...commit, "table/fragments/deletions"];
+  const texts = ["file/pages/encodeVariable", "bytes/zstd/encodeFrame"];
+  const index = ["engine/indexing", "jobs/jobs", ...commit, "table/fragments/deletions"];
+  return {
+    count: ["engine/counting"],
+    countByFilter: ["engine/counting", ...filter],
+    firstRows: ["engine/reading", ...page],
+    order: ["engine/reading", "query/order/order", "query/order/orderedRows", "query/filter/filteredRows", ...page],
+    filter: query,
+    numberIndex: [...query, "indexes/scalar/btree", "file/structural/constant"],
+    wordIndex: [...query, "indexes/scalar/bitmap"],
+    labelIndex: [...query, "indexes/scalar/labelList", "expression/kernels/membership"],
+    vectorSearch: [...query, "operations/rows/vectorQuery", "query/run/searchedRows", "indexes/vector/ivf/ivfIndex"],
+    textSearch: [...query, "operations/rows/textQuery", "query/run/rankedRows", "indexes/text/textIndex"],
+    create: ["engine/creating", "arrow/objects/objectBatches", ...commit, ...texts],
+    append: ["engine/inserting", ...commit],
+    delete: ["engine/updating", ...change],
+    update: ["engine/updating", "expression/bind/arithmeticTypes", ...change, ...texts],
+    merge: ["engine/merging", ...change],
+    buildNumberIndex: [...index, "indexes/scalar/btree"],
+    buildTextIndex: [...index, "indexes/text/textIndex", ...texts],
+    buildVectorIndex: [...index, "indexes/vector/ivf/buildIvf"],
+  };
+})();
+/** How much a first call counts beside a part that any call may load. */
 const FIRST_CALL = 8;
-const isFirstCall = (name) => /^(?:engine|operations\/rows|query\/run|query\/filter)\b/.test(name);
 
 /** Names from apache-arrow that lead to 50 of its files and more, beside those of its types. */
 const HEAVY_ARROW = /\b(?:makeData|Vector|RecordBatch\w*|Table|Message|compressionRegistry)\b/;
@@ -59,6 +91,16 @@ class Graph {
   }
 }
 
+/** @throws Error for a path that no module loads */
+function loadedWithAll(graph, paths) {
+  const loaded = new Set();
+  for (const path of paths) {
+    if (graph.of(path) === undefined) throw new Error(`${path} is not loaded by any module`);
+    graph.loadedWith(path, loaded);
+  }
+  return loaded;
+}
+
 /** Returns groups of modules that exactly the same parts load. @param parts sets of modules */
 function modulesByParts(graph, parts, taken) {
   const groups = new Map();
@@ -75,12 +117,33 @@ function modulesByParts(graph, parts, taken) {
   return [...groups.values()];
 }
 
+/** Returns the groups whose files load with a group's file. */
+function importedBy(group) {
+  const imported = new Set();
+  const add = (next) => {
+    if (imported.has(next)) return;
+    imported.add(next);
+    next.imports.forEach(add);
+  };
+  group.imports.forEach(add);
+  return imported;
+}
+
+/** What users of one group pay if its file holds another group, too: that group, and what its file imports. */
+function costOf(added, users, weights) {
+  let cost = 0;
+  for (const user of users) if (!added.users.has(user)) cost += weights[user] * added.size;
+  for (const { users: own, size } of importedBy(added)) {
+    for (const user of users) if (!own.has(user)) cost += weights[user] * (size + FILE_BYTES);
+  }
+  return cost;
+}
+
 /** Bytes that the parts parse less if two groups are one file; negative if they parse more. */
 function gainOf(a, b, weights) {
   let gain = 0;
-  for (const user of a.users) gain += weights[user] * (b.users.has(user) ? FILE_BYTES : -b.size);
-  for (const user of b.users) if (!a.users.has(user)) gain -= weights[user] * a.size;
-  return gain;
+  for (const user of a.users) if (b.users.has(user)) gain += weights[user] * FILE_BYTES;
+  return gain - costOf(a, b.users, weights) - costOf(b, a.users, weights);
 }
 
 /** Sets the groups that each group imports directly. */
@@ -121,6 +184,7 @@ function inOneFile(groups, pair) {
   for (const { imports } of groups) {
     if (pair.filter((group) => imports.delete(group)).length > 0) imports.add(both);
   }
+  for (const { users } of importedBy(both)) for (const user of both.users) users.add(user);
   return both;
 }
 
@@ -129,18 +193,22 @@ function joined(graph, groups, weights) {
   linkGroups(graph, groups);
   const rest = new Set();
   const pairs = [];
+  const addPair = (pair) => {
+    const gain = gainOf(...pair, weights);
+    if (gain > 0) pairs.push({ gain, pair });
+  };
   const add = (group) => {
-    for (const other of rest) {
-      const gain = gainOf(group, other, weights);
-      if (gain > 0) pairs.push({ gain, pair: [group, other] });
-    }
-    pairs.sort((a, b) => a.gain - b.gain);
+    for (const other of rest) addPair([group, other]);
     rest.add(group);
   };
   groups.forEach(add);
-  for (let best = pairs.pop(); best !== undefined; best = pairs.pop()) {
-    const { pair } = best;
-    if (pair.every((group) => rest.has(group)) && !wouldCircle(pair)) add(inOneFile(rest, pair));
+  while (pairs.length > 0) {
+    pairs.sort((a, b) => a.gain - b.gain);
+    const { gain, pair } = pairs.pop();
+    if (!pair.every((group) => rest.has(group)) || wouldCircle(pair)) continue;
+    // Files that were joined since may have more users.
+    if (gainOf(...pair, weights) < gain) addPair(pair);
+    else add(inOneFile(rest, pair));
   }
   return [...rest];
 }
@@ -185,8 +253,9 @@ export async function nodeGroups(directory, entries) {
   const taken = new Set([...imported, ...called, ...apart]);
   const roots = new Set(graph.paths.filter(isGrouped).flatMap((path) => graph.of(path).loadedLater));
   const loaders = [...entries.map(moduleAt), ...roots];
-  const parts = loaders.map((path) => graph.loadedWith(path));
-  const weights = loaders.map((path) => (isFirstCall(relative(directory, path)) ? FIRST_CALL : 1));
+  const firstCalls = Object.values(FIRST_CALLS).map((names) => loadedWithAll(graph, names.map(moduleAt)));
+  const parts = [...loaders.map((path) => graph.loadedWith(path)), ...firstCalls];
+  const weights = [...loaders.map(() => 1), ...firstCalls.map(() => FIRST_CALL)];
   // The bundler puts modules of one entry point only into its file.
   const isShared = ({ users }) => users.size > 1 || Math.min(...users) >= entries.length;
   const groups = joined(graph, modulesByParts(graph, parts, taken).filter(isShared), weights);
