@@ -4,7 +4,7 @@ import { mergeRuns, type RunBlock } from "../arrow/columns/mergeRuns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { isValid } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
-import { integerWords, uint64Column } from "./indexFile.js";
+import { integerWords, uint64Column } from "./indexColumns.js";
 import type { IndexRows, IndexTarget, RowStream } from "./kind.js";
 import type { RowMoves } from "./moves.js";
 import { compareValues, type OrderedValues, orderedValues } from "./valueOrder.js";

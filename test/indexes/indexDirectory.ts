@@ -9,7 +9,7 @@ import { isValid } from "../../src/arrow/columns/validity.js";
 import type { LogicalType } from "../../src/arrow/types/type.js";
 import type { FileVersion } from "../../src/file/container/page.js";
 import { openDataFile } from "../../src/file/container/reader.js";
-import { uint64Column } from "../../src/indexes/indexFile.js";
+import { uint64Column } from "../../src/indexes/indexColumns.js";
 import type { IndexFiles, IndexPart, IndexRows, IndexTarget } from "../../src/indexes/kind.js";
 import { HandlePool } from "../../src/io/disk/handles.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";

@@ -19,14 +19,8 @@ import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import type { BitmapOrigin } from "../../bytes/roaring.js";
 import type { DataFileWriter } from "../../file/writing/writer.js";
-import {
-  BINARY_TYPE,
-  binaryColumn,
-  byteValues,
-  type FileColumnType,
-  OpenIndexFile,
-  writeIndexFile,
-} from "../indexFile.js";
+import { BINARY_TYPE, binaryColumn, byteValues, type FileColumnType } from "../indexColumns.js";
+import { OpenIndexFile, writeIndexFile } from "../indexFile.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "../kind.js";
 import type { RowMoves } from "../moves.js";
 import { type QueryValues, rangeWithin } from "../queryValues.js";

@@ -19,15 +19,8 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { XxHash64 } from "../../bytes/xxHash64.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
-import {
-  BINARY_TYPE,
-  BOOL_TYPE,
-  binaryColumn,
-  byteValues,
-  type FileColumnType,
-  OpenIndexFile,
-  writeIndexFile,
-} from "../indexFile.js";
+import { BINARY_TYPE, BOOL_TYPE, binaryColumn, byteValues, type FileColumnType } from "../indexColumns.js";
+import { OpenIndexFile, writeIndexFile } from "../indexFile.js";
 import type {
   IndexAnswer,
   IndexFiles,

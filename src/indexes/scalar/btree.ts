@@ -23,14 +23,8 @@ import { bothOf } from "../../async/parallel.js";
 import { UnsupportedError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
 import { withSortProgress } from "../buildProgress.js";
-import {
-  type FileColumnType,
-  OpenIndexFile,
-  UINT32,
-  UINT64_TYPE,
-  uint32Column,
-  writeIndexFile,
-} from "../indexFile.js";
+import { type FileColumnType, UINT32, UINT64_TYPE, uint32Column } from "../indexColumns.js";
+import { OpenIndexFile, writeIndexFile } from "../indexFile.js";
 import type {
   IndexFiles,
   IndexTarget,

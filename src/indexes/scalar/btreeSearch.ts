@@ -6,7 +6,8 @@ import { isSet, isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
-import { integerWords, type OpenIndexFile } from "../indexFile.js";
+import { integerWords } from "../indexColumns.js";
+import type { OpenIndexFile } from "../indexFile.js";
 import type {
   IndexAnswer,
   IndexFiles,

@@ -13,7 +13,7 @@ import { isSet } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
-import { integerWords } from "../indexFile.js";
+import { integerWords } from "../indexColumns.js";
 import type { IndexRows, IndexTarget, RowStream } from "../kind.js";
 import { RowIds } from "../rowIds.js";
 import { orderedValues, sortedOrder } from "../valueOrder.js";

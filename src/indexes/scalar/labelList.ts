@@ -12,7 +12,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { InternalError } from "../../errors.js";
 import type { TableField } from "../../schema/schema.js";
-import { integerWords, uint64Column } from "../indexFile.js";
+import { integerWords, uint64Column } from "../indexColumns.js";
 import type {
   IndexAnswer,
   IndexFiles,

@@ -12,7 +12,7 @@ import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 import { InternalError } from "../../errors.js";
 import { withSortProgress } from "../buildProgress.js";
-import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexFile.js";
+import { BINARY_TYPE, integerWords, UINT32, uint32Column, uint64Column } from "../indexColumns.js";
 import type {
   IndexAnswer,
   IndexFiles,

@@ -9,7 +9,7 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { integerWords, uint64Column } from "../indexFile.js";
+import { integerWords, uint64Column } from "../indexColumns.js";
 import type { RowStream } from "../kind.js";
 import { RowIds, RowIdsBuilder } from "../rowIds.js";
 import { compareNullable, mergeSorted } from "../sortedRows.js";

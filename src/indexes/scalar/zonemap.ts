@@ -33,11 +33,10 @@ import {
   type FileColumnType,
   fixedWidthColumn,
   integerWords,
-  OpenIndexFile,
   UINT32,
   uint32Column,
-  writeIndexFile,
-} from "../indexFile.js";
+} from "../indexColumns.js";
+import { OpenIndexFile, writeIndexFile } from "../indexFile.js";
 import type {
   IndexAnswer,
   IndexFiles,

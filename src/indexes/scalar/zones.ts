@@ -11,13 +11,8 @@ import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { RoaringSet } from "../../bytes/roaringSet.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
-import {
-  type FileColumnType,
-  integerWords,
-  type OpenIndexFile,
-  UINT64_TYPE,
-  uint64Column,
-} from "../indexFile.js";
+import { type FileColumnType, integerWords, UINT64_TYPE, uint64Column } from "../indexColumns.js";
+import type { OpenIndexFile } from "../indexFile.js";
 import type { IndexParameters, IndexRows, IndexTarget, OldSegment, RowStream } from "../kind.js";
 import { RowIds, unionInPairs } from "../rowIds.js";
 

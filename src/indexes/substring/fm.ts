@@ -8,7 +8,7 @@ import { isValid } from "../../arrow/columns/validity.js";
 import { runAsync } from "../../async/eventLoop.js";
 import { enlarged, NumberList } from "../../bytes/growing.js";
 import { InternalError } from "../../errors.js";
-import { integerWords } from "../indexFile.js";
+import { integerWords } from "../indexColumns.js";
 import type {
   IndexAnswer,
   IndexFiles,

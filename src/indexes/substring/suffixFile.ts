@@ -31,13 +31,12 @@ import {
   type FileColumnType,
   integerWords,
   LARGE_BINARY_TYPE,
-  OpenIndexFile,
   UINT32,
   UINT64_TYPE,
   uint32Column,
   uint64Column,
-  writeIndexFile,
-} from "../indexFile.js";
+} from "../indexColumns.js";
+import { OpenIndexFile, writeIndexFile } from "../indexFile.js";
 import type { IndexFiles, IndexTarget, WrittenIndexFile } from "../kind.js";
 import { decodeTree, encodeCodes, encodeTree } from "./byteCodes.js";
 import { type Documents, SAMPLE_RATE, SuffixIndex } from "./suffixIndex.js";

@@ -3,7 +3,8 @@
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { encodeRoaring } from "../../bytes/roaring.js";
 import { StepProgress } from "../buildProgress.js";
-import { BINARY_TYPE, binaryColumn, integerWords, once, writeIndexFile } from "../indexFile.js";
+import { BINARY_TYPE, binaryColumn, integerWords } from "../indexColumns.js";
+import { once, writeIndexFile } from "../indexFile.js";
 import type { IndexParameters, IndexTarget, OldSegment, RowStream, WrittenIndexFile } from "../kind.js";
 import { counted } from "../sortedRows.js";
 import { Analyzer } from "./analyzer.js";

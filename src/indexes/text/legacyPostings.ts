@@ -13,14 +13,8 @@ import { Pace, runAsync, type Steps } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { firstIndex } from "../../bytes/search.js";
 import { UnsupportedError } from "../../errors.js";
-import {
-  FLOAT32_TYPE,
-  integerWords,
-  LIST_TYPE,
-  OpenIndexFile,
-  UINT64_TYPE,
-  uint32Column,
-} from "../indexFile.js";
+import { FLOAT32_TYPE, integerWords, LIST_TYPE, UINT64_TYPE, uint32Column } from "../indexColumns.js";
+import { OpenIndexFile } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
 import type { DocumentTable } from "./documentIds.js";
 import { type BlockedPositions, plainPositions } from "./positions.js";

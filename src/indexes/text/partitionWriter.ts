@@ -13,13 +13,12 @@ import {
   LARGE_BINARY_TYPE,
   LIST_TYPE,
   listColumn,
-  once,
   TEXT_TYPE,
   UINT32,
   uint32Column,
   uint64Column,
-  writeIndexFile,
-} from "../indexFile.js";
+} from "../indexColumns.js";
+import { once, writeIndexFile } from "../indexFile.js";
 import type { IndexTarget, RowStream, WrittenIndexFile } from "../kind.js";
 import { findIdRuns, formatIdRuns } from "./documentIds.js";
 import type { EncodedLists, WrittenForm } from "./postingEncoder.js";

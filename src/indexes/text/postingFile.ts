@@ -17,9 +17,9 @@ import {
   integerWords,
   LARGE_BINARY_TYPE,
   LIST_TYPE,
-  OpenIndexFile,
   UINT32,
-} from "../indexFile.js";
+} from "../indexColumns.js";
+import { OpenIndexFile } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
 import { type BlockedPositions, listedPositions, packedPositions } from "./positions.js";
 import type { PostingForm } from "./postingBlocks.js";

@@ -9,7 +9,8 @@
 
 import { decodeRoaring } from "../../bytes/roaring.js";
 import { InternalError, UnsupportedError } from "../../errors.js";
-import { BINARY_TYPE, OpenIndexFile } from "../indexFile.js";
+import { BINARY_TYPE } from "../indexColumns.js";
+import { OpenIndexFile } from "../indexFile.js";
 import type { IndexFiles, OpenIndex } from "../kind.js";
 import { Analyzer } from "./analyzer.js";
 import { parseTextParameters, type TextParameters } from "./parameters.js";

@@ -20,12 +20,12 @@ import {
   type FileColumnType,
   integerWords,
   LARGE_BINARY_TYPE,
-  OpenIndexFile,
   TEXT_TYPE,
   UINT32,
   UINT64_TYPE,
   uint32Column,
-} from "../indexFile.js";
+} from "../indexColumns.js";
+import { OpenIndexFile } from "../indexFile.js";
 import type { IndexFiles } from "../kind.js";
 import { DocumentIds, type DocumentTable, findIdRuns, type IdRuns, parseIdRuns } from "./documentIds.js";
 import { LegacyPostings } from "./legacyPostings.js";

@@ -9,7 +9,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
-import { integerWords } from "../../indexes/indexFile.js";
+import { integerWords } from "../../indexes/indexColumns.js";
 import type { IndexQuery, IndexRows, OpenIndex, RowStream } from "../../indexes/kind.js";
 import { documentTokens, RowTexts } from "../../indexes/text/rowTexts.js";
 import type { TextIndex } from "../../indexes/text/textIndex.js";

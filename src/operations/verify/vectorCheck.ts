@@ -4,7 +4,7 @@
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { integerWords } from "../../indexes/indexFile.js";
+import { integerWords } from "../../indexes/indexColumns.js";
 import type { RowStream } from "../../indexes/kind.js";
 import { RowIds } from "../../indexes/rowIds.js";
 import { encoderOf } from "../../indexes/vector/codes/encoders.js";

@@ -7,7 +7,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { runAsync } from "../../async/eventLoop.js";
 import { enlarged } from "../../bytes/growing.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
-import { FLOAT32_TYPE, UINT64_TYPE } from "../../indexes/indexFile.js";
+import { FLOAT32_TYPE, UINT64_TYPE } from "../../indexes/indexColumns.js";
 import { addressAt, addressColumn, addressWords } from "../columns/rowAddresses.js";
 import { orderOfRows } from "../order/orderOfRows.js";
 import { sortKeys } from "../order/sortKeys.js";

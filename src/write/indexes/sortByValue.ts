@@ -11,7 +11,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import { valueTypeOfField } from "../../expression/values/types.js";
-import { uint64Column } from "../../indexes/indexFile.js";
+import { uint64Column } from "../../indexes/indexColumns.js";
 import type { IndexRows, RowStream } from "../../indexes/kind.js";
 import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/externalSort.js";
 import { NumberKeys } from "../../query/order/numberKeys.js";

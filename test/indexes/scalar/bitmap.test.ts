@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ListColumn } from "../../../src/arrow/columns/column.js";
-import { uint64Column } from "../../../src/indexes/indexFile.js";
+import { uint64Column } from "../../../src/indexes/indexColumns.js";
 import { BITMAP, LABEL_LIST } from "../../../src/indexes/kinds/scalarKinds.js";
 import type { TableField } from "../../../src/schema/schema.js";
 import { someOf } from "../../support/effort.js";

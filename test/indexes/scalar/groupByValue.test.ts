@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { Column, DictionaryColumn } from "../../../src/arrow/columns/column.js";
 import { decodeDictionary } from "../../../src/arrow/columns/dictionaries.js";
 import { validityFrom } from "../../../src/arrow/columns/validity.js";
-import { uint64Column } from "../../../src/indexes/indexFile.js";
+import { uint64Column } from "../../../src/indexes/indexColumns.js";
 import type { IndexRows, IndexTarget } from "../../../src/indexes/kind.js";
 import { groupByValue } from "../../../src/indexes/scalar/groupByValue.js";
 import { rowSorter } from "../../../src/write/indexes/indexRows.js";

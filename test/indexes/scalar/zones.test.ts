@@ -3,7 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
 import { InvalidInputError } from "../../../src/errors.js";
-import { UINT32, uint32Column, uint64Column, writeIndexFile } from "../../../src/indexes/indexFile.js";
+import { UINT32, uint32Column, uint64Column } from "../../../src/indexes/indexColumns.js";
+import { writeIndexFile } from "../../../src/indexes/indexFile.js";
 import type { IndexKind, IndexRows } from "../../../src/indexes/kind.js";
 import { BLOOMFILTER, NGRAM, ZONEMAP } from "../../../src/indexes/kinds/scalarKinds.js";
 import { filterBytes } from "../../../src/indexes/scalar/bloomFilter.js";

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { columnOfScalars } from "../../../src/expression/values/scalars.js";
 import type { PlainType } from "../../../src/expression/values/types.js";
 import { IndexMetadata } from "../../../src/format/table.js";
-import { uint64Column } from "../../../src/indexes/indexFile.js";
+import { uint64Column } from "../../../src/indexes/indexColumns.js";
 import type { IndexKindName, IndexRows } from "../../../src/indexes/kind.js";
 import { kindOfName } from "../../../src/indexes/kinds/kinds.js";
 import type { TableField } from "../../../src/schema/schema.js";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Column } from "../../../src/arrow/columns/column.js";
 import type { LogicalType } from "../../../src/arrow/types/type.js";
-import { integerWords, uint64Column } from "../../../src/indexes/indexFile.js";
+import { integerWords, uint64Column } from "../../../src/indexes/indexColumns.js";
 import type { IndexRows, RowStream } from "../../../src/indexes/kind.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { TemporaryFile } from "../../../src/io/temporaryFile.js";

@@ -11,7 +11,8 @@
 
 import type { LogicalType } from "../../../arrow/types/type.js";
 import type { Steps } from "../../../async/eventLoop.js";
-import type { FileColumnType, OpenIndexFile } from "../../indexFile.js";
+import type { FileColumnType } from "../../indexColumns.js";
+import type { OpenIndexFile } from "../../indexFile.js";
 import type { VectorItem } from "../distance/metric.js";
 import type { Codebook } from "./codebook.js";
 import type { RotatedModel } from "./rotatedModel.js";

@@ -1,6 +1,6 @@
 import type { Column } from "../../../arrow/columns/column.js";
 import type { Tensor } from "../../../format/vectorIndex.js";
-import type { FileColumnType } from "../../indexFile.js";
+import type { FileColumnType } from "../../indexColumns.js";
 import type { CodeModel } from "./codes.js";
 
 /** Encodes vectors with a model. */

@@ -23,7 +23,8 @@ import { isUint8Array } from "../../../bytes/anyRealm.js";
 import { concatBytes } from "../../../bytes/concat.js";
 import { UnsupportedError } from "../../../errors.js";
 import { Tensor } from "../../../format/vectorIndex.js";
-import { type FileColumnType, FLOAT32_TYPE, type OpenIndexFile } from "../../indexFile.js";
+import { type FileColumnType, FLOAT32_TYPE } from "../../indexColumns.js";
+import type { OpenIndexFile } from "../../indexFile.js";
 import type { Metric } from "../distance/metric.js";
 import {
   BYTE,

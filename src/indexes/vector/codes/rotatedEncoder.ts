@@ -2,7 +2,7 @@
 
 import type { Column } from "../../../arrow/columns/column.js";
 import { TENSOR_TYPES, Tensor } from "../../../format/vectorIndex.js";
-import { type FileColumnType, fixedWidthColumn } from "../../indexFile.js";
+import { type FileColumnType, fixedWidthColumn } from "../../indexColumns.js";
 import { encodeVector, type Metric } from "../distance/metric.js";
 import type { Encoder } from "./encoder.js";
 import type { IndexedVectors } from "./indexedVectors.js";

@@ -19,7 +19,8 @@
 
 import type { Column } from "../../../arrow/columns/column.js";
 import { lowerBound } from "../../../bytes/search.js";
-import { integerWords, LIST_TYPE, OpenIndexFile, UINT32 } from "../../indexFile.js";
+import { integerWords, LIST_TYPE, UINT32 } from "../../indexColumns.js";
+import { OpenIndexFile } from "../../indexFile.js";
 import type { IndexFiles } from "../../kind.js";
 import { jsonMembers } from "../codes/tensors.js";
 

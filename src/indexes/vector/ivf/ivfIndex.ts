@@ -8,7 +8,7 @@ import { runAsync, yieldToEventLoop } from "../../../async/eventLoop.js";
 import { alignedBytes } from "../../../bytes/aligned.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TableField } from "../../../schema/schema.js";
-import { fixedWidthColumn, integerWords } from "../../indexFile.js";
+import { fixedWidthColumn, integerWords } from "../../indexColumns.js";
 import type { IndexFiles, IndexParameters, IndexPart, SearchedPart, VectorKindName } from "../../kind.js";
 import type { MeasureRows } from "../codes/codes.js";
 import { bytesToBits } from "../codes/indexedVectors.js";

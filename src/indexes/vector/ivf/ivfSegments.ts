@@ -2,7 +2,7 @@
 
 import { takeColumn } from "../../../arrow/columns/takeColumn.js";
 import type { TableField } from "../../../schema/schema.js";
-import { fixedWidthColumn, integerWords, uint64Column } from "../../indexFile.js";
+import { fixedWidthColumn, integerWords, uint64Column } from "../../indexColumns.js";
 import type {
   IndexFiles,
   IndexTarget,

@@ -8,7 +8,7 @@ import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import { upperBound } from "../../../bytes/search.js";
 import { ScratchMemory } from "../../../io/memory/scratch.js";
 import type { TemporaryFile } from "../../../io/temporaryFile.js";
-import { fixedWidthColumn, uint32Column } from "../../indexFile.js";
+import { fixedWidthColumn, uint32Column } from "../../indexColumns.js";
 import type { IndexRows, RowStream } from "../../kind.js";
 
 /** Bytes of rows kept in memory. */

@@ -23,8 +23,8 @@ import {
   UINT32,
   UINT64_TYPE,
   uint32Column,
-  writeIndexFile,
-} from "../../indexFile.js";
+} from "../../indexColumns.js";
+import { writeIndexFile } from "../../indexFile.js";
 import type {
   IndexRows,
   IndexTarget,

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import type { Column } from "../../../../src/arrow/columns/column.js";
-import { integerWords, LIST_TYPE, OpenIndexFile, UINT32 } from "../../../../src/indexes/indexFile.js";
+import { integerWords, LIST_TYPE, UINT32 } from "../../../../src/indexes/indexColumns.js";
+import { OpenIndexFile } from "../../../../src/indexes/indexFile.js";
 import { GraphFiles } from "../../../../src/indexes/vector/graph/graphFiles.js";
 import { filesIn } from "../../indexDirectory.js";
 
