@@ -8,6 +8,7 @@
 
 import { join } from "node:path";
 import { defineConfig } from "rolldown";
+import { importsAtOnce } from "./.config/importsAtOnce.mjs";
 import { inspectorFile } from "./.config/inspectorFile.mjs";
 import { inspectorPage } from "./.config/inspectorPage.mjs";
 import {
@@ -114,7 +115,7 @@ const ofPackage = [
  */
 export default defineConfig([
   bundle(ENTRIES, ofPackage, await groups(), true),
-  bundle(["tiltyardWorker"], [], [], false),
+  bundle(["tiltyardWorker"], [importsAtOnce], [], false),
   command,
   forBrowsers(["client"], [], "client/[name].js"),
   forBrowsers(

@@ -8,6 +8,7 @@
 import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { defineConfig } from "rolldown";
+import { importsAtOnce } from "./importsAtOnce.mjs";
 import {
   chunkNames,
   common,
@@ -160,5 +161,5 @@ export default defineConfig([
       ["cjs", "cjs"],
     ],
   ),
-  bundle(["tiltyardWorker"], [], [], [["esm", "js"]]),
+  bundle(["tiltyardWorker"], [importsAtOnce], [], [["esm", "js"]]),
 ]);

@@ -139,6 +139,14 @@ describe("the package", () => {
     expect(await runText(name, `${imports}\n${steps}`)).toEqual(["elle continuait"]);
   });
 
+  it("has one script of the threads, with constants that kernels read as constants", async () => {
+    const text = await readFile(join(CHECKOUT, "dist", "esm", "tiltyardWorker.js"), "utf8");
+    // A module that the bundler wraps in a function has variables in place of constants.
+    expect(text).not.toMatch(/\bimport\(|__esm/);
+    expect(text).toContain("class ValueSet");
+    expect(text).not.toContain("class DataFileWriter");
+  });
+
   it("has types for both kinds of modules", async () => {
     const text = `import { DirectoryNamespace, NamespaceError } from "tiltyard";
       import { createRestHandler } from "tiltyard/rest";
