@@ -38,7 +38,7 @@ export function* encodeFsstInSteps(
   insist = false,
 ): Steps<FsstCodes | null> {
   if (bytes.length < (insist ? 1 : LEAST_BYTES)) return null;
-  const { table, saving } = trainFsst(offsets, bytes);
+  const { table, saving } = yield* trainFsst(offsets, bytes);
   const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
   if (saving - tableShare < (insist ? 0 : WORTHWHILE_SAVING)) return null;
   // The sample predicts the size of the codes; if it is too low, a second attempt has room for all values.

@@ -12,6 +12,7 @@
  * kept. All others are in a table by the next two bytes.
  */
 
+import type { Steps } from "../../async/eventLoop.js";
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { upperBound } from "../../bytes/search.js";
 
@@ -112,23 +113,24 @@ export interface FsstTraining {
 }
 
 /**
- * Trains symbols for values of variable width.
+ * Trains symbols for values of variable width, and lets other work run between rounds.
  * @param offsets ascending positions of the values in `bytes`, one more than there are values
  */
-export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining {
+export function* trainFsst(offsets: Int32Array, bytes: Uint8Array): Steps<FsstTraining> {
   const sample = takeSample(offsets, bytes);
   const table = new FsstSymbolTable();
   const counts = new CodeCounts();
   for (const share of ROUNDS) {
-    counts.clear();
     countCodes(table, sample, share, counts);
     const candidates = new Candidates();
     // In a small sample, a single use is enough.
     const least = Math.min(Math.max(2, (5 * share) >> 7), Math.max(1, sample.length >> 11));
     propose(table, counts, least, share === ALL, candidates);
     candidates.select(table);
+    // Cleared before the pause: other trainings count in the same memory.
+    counts.clear();
+    yield;
   }
-  counts.clear();
   const encodedBytes = countCodes(table, sample, ALL, counts);
   counts.clear();
   return { table, saving: sample.length === 0 ? 0 : 1 - encodedBytes / sample.length };

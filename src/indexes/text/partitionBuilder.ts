@@ -1,6 +1,6 @@
 /** Collects tokens of documents in memory, and writes a partition when memory is full. */
 
-import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { runAsync, yieldToEventLoop } from "../../async/eventLoop.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { enlarged } from "../../bytes/growing.js";
 import type { IndexTarget, WrittenIndexFile } from "../kind.js";
@@ -9,6 +9,7 @@ import {
   ENCODE_POSTINGS,
   type EncodedLists,
   type EntryPiece,
+  encodeEntries,
   type SortedEntries,
   type WrittenForm,
 } from "./postingEncoder.js";
@@ -218,7 +219,7 @@ async function* encodedLists(
       encoding.catch(() => undefined);
       underWay.push(encoding);
     }
-    yield (await underWay.shift()) ?? ENCODE_POSTINGS.run(inputOf(piece));
+    yield await (underWay.shift() ?? runAsync(encodeEntries(inputOf(piece))));
     progress((piece + 1) / pieces.length);
     await yieldToEventLoop();
   }

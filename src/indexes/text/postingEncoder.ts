@@ -3,6 +3,7 @@
  * most are short and an object each would cost more than their bytes.
  */
 
+import { Pace, runSync, type Steps } from "../../async/eventLoop.js";
 import type { Task } from "../../async/workerPool.js";
 import { enlarged, NumberList } from "../../bytes/growing.js";
 import { GROUP, GROUP_LANES } from "./postingBlocks.js";
@@ -40,6 +41,9 @@ interface EncodedPositions {
 const FIRST_BYTES = 64 * 1024;
 /** Maximum bytes of a varint. */
 const VARINT_BYTES = 5;
+
+/** Entries between steps. */
+const STEP_ENTRIES = 8192;
 
 /** Scratch words of a packed block: 32 numbers of up to 32 bits in 8 lanes. */
 const WORDS = new Uint32Array(32 * 8);
@@ -321,7 +325,7 @@ export interface EntryPiece extends SortedEntries {
 /** Encodes the lists of some tokens, in a thread if there is one. */
 export const ENCODE_POSTINGS: Task<EntryPiece, EncodedLists> = {
   name: "encodePostings",
-  run: encodeEntries,
+  run: (piece) => runSync(encodeEntries(piece)),
   memoryOf: ({ scores, documentCounts, blockStarts, byteStarts, bytes, positions }) =>
     [
       scores,
@@ -333,7 +337,10 @@ export const ENCODE_POSTINGS: Task<EntryPiece, EncodedLists> = {
     ].map(({ buffer }) => buffer as ArrayBuffer),
 };
 
-function encodeEntries({ documents, positions, starts, form, corpus, lengths }: EntryPiece): EncodedLists {
+/** Encodes the lists of some tokens in steps. */
+export function* encodeEntries(piece: EntryPiece): Steps<EncodedLists> {
+  const { documents, positions, starts, form, corpus, lengths } = piece;
+  const pace = new Pace(STEP_ENTRIES);
   const encoder = new PostingEncoder(form, corpus, lengths);
   let most = 0;
   for (let token = 0; token + 1 < starts.length; token++) {
@@ -356,6 +363,7 @@ function encodeEntries({ documents, positions, starts, form, corpus, lengths }: 
       }
     }
     encoder.add(tokenDocuments, frequencies, count, positions, start);
+    if (pace.isStep(end - start)) yield;
   }
   return encoder.finish();
 }

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeFsst, decodeFsstSymbols } from "../../../src/file/compression/fsst.js";
-import { encodeFsst } from "../../../src/file/compression/fsstEncoder.js";
+import { encodeFsst, encodeFsstInSteps } from "../../../src/file/compression/fsstEncoder.js";
 import { Random } from "../../support/generators.js";
 
 const origin = { path: "/t.lance", byteOffset: 0 };
@@ -40,6 +40,33 @@ const text = (values: readonly string[]): Uint8Array[] =>
   values.map((value) => new TextEncoder().encode(value));
 
 describe("encoding FSST", () => {
+  it("makes the same codes while other values are encoded between its steps", () => {
+    const random = new Random(11);
+    const columns = ["alpha beta ", "https://example.org/", "0123456789"].map((word) =>
+      join(
+        text(
+          Array.from({ length: 4000 }, () => word.repeat(3).slice(random.below(9), 12 + random.below(18))),
+        ),
+      ),
+    );
+    const alone = columns.map(({ offsets, bytes }) => encodeFsst(offsets, bytes));
+    const running = columns.map(({ offsets, bytes }) => encodeFsstInSteps(offsets, bytes));
+    const together: unknown[] = [];
+    let turns = 0;
+    for (let left = running.length; left > 0; turns++) {
+      for (const [index, steps] of running.entries()) {
+        if (index in together) continue;
+        const { done, value } = steps.next();
+        if (done !== true) continue;
+        together[index] = value;
+        left--;
+      }
+    }
+    expect(turns).toBeGreaterThan(5);
+    expect(alone.every((codes) => codes !== null)).toBe(true);
+    expect(together).toEqual(alone);
+  });
+
   it("keeps any values, or declines", () => {
     let encoded = 0;
     const piece = fc.oneof(

@@ -7,9 +7,12 @@ import { yieldToEventLoop } from "../../../async/eventLoop.js";
 import type { Task, WorkerPool } from "../../../async/workerPool.js";
 import { isSharedMemory } from "../../../bytes/sharedCopy.js";
 
-/** Multiplications per piece of this thread, a few milliseconds, and of another. */
-const OWN_PRODUCTS = 2 ** 23;
-const THREAD_PRODUCTS = 2 ** 26;
+/**
+ * Multiplications per piece: few milliseconds in this thread. Its pieces grow from the first, because kernels
+ * are slow until the engine has compiled them well.
+ */
+const OF_THIS_THREAD = { first: 2 ** 20, most: 2 ** 23 };
+const OF_THREADS = { first: 2 ** 26, most: 2 ** 26 };
 const MAX_ROWS = 8192;
 
 /** Rows to process in pieces. */
@@ -69,15 +72,17 @@ export class VectorWork {
     let next = 0;
     let failure: { readonly error: unknown } | null = null;
     // Small work would end before a thread gets it.
-    const threads = rowCount * products > OWN_PRODUCTS ? this.threads : 0;
+    const threads = rowCount * products > OF_THIS_THREAD.most ? this.threads : 0;
     const goAlong = async (
       lane: number,
-      most: number,
+      { first, most }: { readonly first: number; readonly most: number },
       work: (input: Input) => Output | Promise<Output>,
     ): Promise<void> => {
-      const mostRows = Math.max(1, Math.min(MAX_ROWS, Math.floor(most / products)));
+      let pieceProducts = first;
       while (next < rowCount && failure === null) {
         const start = next;
+        const mostRows = Math.max(1, Math.min(MAX_ROWS, Math.floor(pieceProducts / products)));
+        pieceProducts = Math.min(2 * pieceProducts, most);
         // Pieces shrink towards the end, so that no thread waits long for the last.
         next += Math.min(mostRows, Math.ceil((rowCount - start) / (2 * (threads + 1))));
         const end = next;
@@ -93,9 +98,9 @@ export class VectorWork {
     };
     const pool = this.pool;
     const others = Array.from({ length: threads }, (_, lane) =>
-      goAlong(lane + 1, THREAD_PRODUCTS, (input) => (pool as WorkerPool).run(task, input)),
+      goAlong(lane + 1, OF_THREADS, (input) => (pool as WorkerPool).run(task, input)),
     );
-    await Promise.all([...others, goAlong(0, OWN_PRODUCTS, (input) => task.run(input))]);
+    await Promise.all([...others, goAlong(0, OF_THIS_THREAD, (input) => task.run(input))]);
     // The compiler does not see that a lane may have set it.
     const failed = failure as { readonly error: unknown } | null;
     if (failed !== null) throw failed.error;
