@@ -35,9 +35,9 @@ export function withSortProgress(target: IndexTarget): IndexTarget {
   return {
     ...target,
     progress: steps.of(0),
-    async *sort(rows, type, sortBytes) {
+    async *sort(rows, type, request) {
       const counts = { in: 0, out: 0 };
-      for await (const batch of target.sort(countRows(rows, counts), type, sortBytes)) {
+      for await (const batch of target.sort(countRows(rows, counts), type, request)) {
         yield batch;
         counts.out += batch.rowCount;
         sorted((target.rowCount * counts.out) / counts.in);

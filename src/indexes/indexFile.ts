@@ -31,7 +31,7 @@ const writing = lazyModule(() => import("../rows/writeColumns.js"));
 
 /** Writes a file of an index. @param batches columns in the order of `columns` */
 export async function writeIndexFile(
-  { disk, directory, fileVersion, signal }: IndexTarget,
+  { disk, directory, fileVersion, scratch, signal }: IndexTarget,
   name: string,
   columns: readonly FileColumnType[],
   batches: AsyncIterable<InputBatch>,
@@ -50,7 +50,7 @@ export async function writeIndexFile(
   const plan = planNewColumns(new Schema(fields));
   const path = join(directory, name);
   const { writeColumns } = await writing.get();
-  const options = { version: fileVersion, signal, beforeEnd };
+  const options = { version: fileVersion, scratch, signal, beforeEnd };
   const { byteLength } = await writeColumns(disk, path, plan, batches, options);
   return { name, byteLength };
 }

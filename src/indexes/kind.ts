@@ -12,6 +12,7 @@ import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { LruCache } from "../io/memory/cache.js";
+import type { ScratchMemory } from "../io/memory/scratch.js";
 import type { TemporaryFile } from "../io/temporaryFile.js";
 import type { TableField } from "../schema/schema.js";
 import type { RowMoves } from "./moves.js";
@@ -146,6 +147,15 @@ export interface IndexRows {
   /** Codes that the index stores beside the values, in row order; absent if it stores none. */
   readonly codes?: Column;
   readonly rowCount: number;
+  /** True if the columns are valid only until the next batch is requested. Default false. */
+  readonly isTransient?: boolean;
+}
+
+export interface ValueSortRequest {
+  /** Probable number of rows. Default: unknown. */
+  readonly rowCount?: number;
+  /** True if each batch of the result is used only until the next one is requested. Default false. */
+  readonly isTransient?: boolean;
 }
 
 export type IndexParameters = Readonly<Record<string, unknown>>;
@@ -162,13 +172,14 @@ export interface IndexTarget {
    * Sorts rows by value: nulls first, values in the order of valueOrder.ts, equal values in input order.
    * Spills to disk beyond a bound.
    * @param type of the values
-   * @param sortBytes bytes to sort in memory; default: one bound for all kinds
    */
-  sort(rows: RowStream, type: LogicalType, sortBytes?: number): RowStream;
+  sort(rows: RowStream, type: LogicalType, request?: ValueSortRequest): RowStream;
   /** Makes a temporary file for data that memory cannot hold. The caller discards it. */
   temporaryFile(): Promise<TemporaryFile>;
   /** Threads for long work; absent to work inline. */
   readonly workers?: WorkerPool;
+  /** Lends memory for transient rows. Default: new memory. */
+  readonly scratch?: ScratchMemory;
   readonly parameters: IndexParameters;
   /** Approximate number of input rows. */
   readonly rowCount: number;

@@ -8,6 +8,7 @@ import type { WorkerPool } from "../async/workerPool.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
 import type { Disk } from "../io/disk/disk.js";
+import type { ScratchMemory } from "../io/memory/scratch.js";
 import { encodeFileSchema } from "../schema/schemaEncoder.js";
 import { type ColumnPlan, checkVersion } from "./columnPlan.js";
 import { type ConversionBounds, convertColumns } from "./convertColumns.js";
@@ -21,6 +22,8 @@ export interface WriteOptions extends ConversionBounds {
 }
 
 export interface SingleFileOptions extends WriteOptions {
+  /** Lends memory for copies of transient rows if there are no threads. Default: new memory. */
+  readonly scratch?: ScratchMemory;
   /** Called after the last row. It may add global buffers and schema metadata. */
   readonly beforeEnd?: (file: DataFileWriter) => Promise<void> | void;
 }
@@ -45,8 +48,8 @@ export interface WrittenFile {
  *
  * @param path whose name must be free, in a directory that exists
  * @param plan of columns without blobs, if there are global buffers
- * @param batches together {@link MAX_BARE_FILE_ROWS} rows at most; nobody may write into their memory until
- *   the file is finished
+ * @param batches together {@link MAX_BARE_FILE_ROWS} rows at most; nobody may write into the memory of those
+ *   that are not transient until the file is finished
  * @throws UnsupportedError for columns that files of the version cannot hold, TableSchemaValidationError
  *   where a batch holds nulls in a column that is not nullable; the signal's reason
  */
@@ -57,12 +60,12 @@ export async function writeColumns(
   batches: AsyncIterable<InputBatch>,
   options: SingleFileOptions,
 ): Promise<WrittenFile> {
-  const { version, memory, pool, signal, beforeEnd } = options;
+  const { version, memory, pool, scratch, signal, beforeEnd } = options;
   checkVersion(plan, version);
   const stored = physicalPlan(plan, version);
   const columns = stored.columns.map(({ target }) => target);
   const schema = { fields: encodeFileSchema(plan.fields), metadata: new Map() };
-  const file = await DataFileWriter.create(disk, path, columns, schema, version, { memory, pool });
+  const file = await DataFileWriter.create(disk, path, columns, schema, version, { memory, pool, scratch });
   try {
     for await (const batch of batches) {
       signal?.throwIfAborted();

@@ -44,10 +44,12 @@ import { encodeEmptyStructs } from "../structural/emptyStruct.js";
 import {
   chooseFixedEncodings,
   encodeFixedValues,
+  encodePackedPieces,
   type FixedEncoding,
   flat,
   valuesPerChunk,
   WIDE_VALUE_BYTES,
+  wordBitsOf,
 } from "../structural/fixedValues.js";
 import { encodeFullZipFixed, encodeFullZipFlat, mayZip } from "../structural/fullZipEncoder.js";
 import { encodeList, encodePlainLists } from "../structural/listValues.js";
@@ -145,7 +147,7 @@ function* encodeLeaf(
 
 // ------------------------------------------------------------------------------------------- fixed width
 
-/** Encodes fixed-width values without nulls. Joins them only if they get encoded. */
+/** Encodes fixed-width values without nulls. Joins them only for encodings that need all of them together. */
 function encodeFixedPieces(
   layout: LeafLayout,
   columns: readonly FixedColumn[],
@@ -155,8 +157,17 @@ function encodeFixedPieces(
   const { byteWidth } = columns[0];
   const largest = columns.reduce((a, b) => (b.length > a.length ? b : a));
   const choices = chooseFixedEncodings(byteWidth, largest.values, largest.length, target.compression);
-  if (choices[0] === "flat" && target.compression.structure !== "miniblock" && !oneValue(largest, null)) {
-    return encodeFullZipFlat(valuesOfColumns(columns), byteWidth * 8, levels, flat(byteWidth * 8));
+  const [choice] = choices;
+  if ((choice === "flat" || choice === "packed") && !oneValue(largest, null)) {
+    const pieces = valuesOfColumns(columns);
+    const wordBits = wordBitsOf(byteWidth);
+    if (choice === "packed" && wordBits !== null) {
+      const encoder = new MiniBlockEncoder(target.version, levels, 0);
+      return encoder.finish(encodePackedPieces(encoder, wordBits, pieces));
+    }
+    if (choice === "flat" && target.compression.structure !== "miniblock") {
+      return encodeFullZipFlat(pieces, byteWidth * 8, levels, flat(byteWidth * 8));
+    }
   }
   return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target, choices);
 }
@@ -188,8 +199,7 @@ function encodeFixed(
   if (mustZip || (mayChoose && zips && mayZip(levels))) {
     return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, levels, flat(byteWidth * 8));
   }
-  const expectedBytes = Math.ceil(length * (byteWidth + 0.2)) + 4096;
-  const encoder = new MiniBlockEncoder(version, levels, expectedBytes);
+  const encoder = new MiniBlockEncoder(version, levels, 0);
   const input = { encoder, byteWidth, bytes: plain, count: length, options: compression };
   return encoder.finish(encodeFixedValues(choices, input));
 }

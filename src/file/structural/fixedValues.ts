@@ -36,6 +36,8 @@ export const WIDE_VALUE_BYTES = 128;
 /** Bytes of values in a chunk. In 2.1 a whole chunk must stay within 32 KiB. */
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
 const RUN_CHUNK_VALUES = 4096;
+/** Approximate bytes per value of the headers and levels of chunks. */
+const CHUNK_OVERHEAD = 0.2;
 /**
  * Share of a page that an encoding must save. A limit of a tenth made some pages more than a tenth larger.
  */
@@ -52,7 +54,7 @@ const LEAST_DICTIONARY_VALUES = 100;
 const DICTIONARY_OVERHEAD = 128;
 
 /** Bits of the words that values of `byteWidth` are packed as; null for values that are not packed. */
-const wordBitsOf = (byteWidth: number): WordBits | null =>
+export const wordBitsOf = (byteWidth: number): WordBits | null =>
   byteWidth === 1 || byteWidth === 2 || byteWidth === 4 || byteWidth === 8
     ? ((byteWidth * 8) as WordBits)
     : null;
@@ -167,12 +169,20 @@ export function encodeFixedValues(choices: readonly FixedEncoding[], input: Fixe
     } else if (choice === "runs" && wordBits !== null) {
       return encodeRuns(input, wordBits);
     } else if (choice === "packed" && wordBits !== null) {
-      return encodePacked(input, wordBits);
+      return input.encoder.isPlain
+        ? encodePackedPieces(input.encoder, wordBits, [
+            input.bytes.subarray(0, input.count * input.byteWidth),
+          ])
+        : encodePacked(input, wordBits);
     }
   }
   encodeChunks(input, (chunk) => chunk);
   return { encoding: flat(input.byteWidth * 8), bufferCount: 1 };
 }
+
+/** Approximate size of chunks of plain values, with their headers and levels. */
+const plainChunkBytes = (byteWidth: number, count: number): number =>
+  Math.ceil(count * (byteWidth + CHUNK_OVERHEAD)) + 4096;
 
 /** Writes values as chunks of one buffer, which `convert` makes from their bytes. */
 function encodeChunks(
@@ -180,6 +190,7 @@ function encodeChunks(
   convert: (bytes: Uint8Array) => Uint8Array,
 ): void {
   const perChunk = valuesPerChunk(byteWidth, encoder.version);
+  encoder.expect(plainChunkBytes(byteWidth, count));
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     encoder.addChunk(chunkCount, [
@@ -189,7 +200,9 @@ function encodeChunks(
   }
 }
 
+/** Packs values with levels. */
 function encodePacked({ encoder, byteWidth, bytes, count }: FixedInput, wordBits: WordBits): MiniBlockValues {
+  encoder.expect(plainChunkBytes(byteWidth, count));
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(PACK_UNIT, count - start));
     const packedBits = requiredBits(wordBits, bytes, start * byteWidth, chunkCount);
@@ -200,7 +213,74 @@ function encodePacked({ encoder, byteWidth, bytes, count }: FixedInput, wordBits
   return { encoding: describeInlineBitpacking(wordBits), bufferCount: 1 };
 }
 
+/**
+ * Packs values without levels. Reads their widths first, so that the chunks take no more memory than they
+ * need: large memory that is dropped soon makes the garbage collector run.
+ * @param pieces the values, back to back
+ */
+export function encodePackedPieces(
+  encoder: MiniBlockEncoder,
+  wordBits: WordBits,
+  pieces: readonly Uint8Array[],
+): MiniBlockValues {
+  const wordBytes = wordBits / 8;
+  const widths: number[] = [];
+  let byteCount = 0;
+  for (const { bytes, byteOffset, count } of unitsOf(pieces, wordBytes)) {
+    const width = requiredBits(wordBits, bytes, byteOffset, count);
+    widths.push(width);
+    byteCount += inlineBitpackedBytes(wordBits, width) + count * CHUNK_OVERHEAD;
+  }
+  encoder.expect(byteCount);
+  let unit = 0;
+  for (const { bytes, byteOffset, count } of unitsOf(pieces, wordBytes)) {
+    const width = widths[unit++];
+    const target = encoder.beginChunk(count, [inlineBitpackedBytes(wordBits, width)]);
+    encodeInlineBitpacking(wordBits, width, bytes, byteOffset, count, encoder.data, target);
+  }
+  return { encoding: describeInlineBitpacking(wordBits), bufferCount: 1 };
+}
+
+interface PackUnit {
+  readonly bytes: Uint8Array;
+  readonly byteOffset: number;
+  /** Number of values: PACK_UNIT, except in the last unit. */
+  readonly count: number;
+}
+
+/** Yields the values of pieces in units. A unit that lies in several pieces is copied. */
+function* unitsOf(pieces: readonly Uint8Array[], wordBytes: number): Generator<PackUnit> {
+  const unitBytes = PACK_UNIT * wordBytes;
+  const joined = new Uint8Array(pieces.length > 1 ? unitBytes : 0);
+  let joinedBytes = 0;
+  for (const [index, bytes] of pieces.entries()) {
+    let byteOffset = 0;
+    if (joinedBytes > 0) {
+      byteOffset = Math.min(bytes.length, unitBytes - joinedBytes);
+      joined.set(bytes.subarray(0, byteOffset), joinedBytes);
+      joinedBytes += byteOffset;
+      if (joinedBytes === unitBytes) {
+        yield { bytes: joined, byteOffset: 0, count: PACK_UNIT };
+        joinedBytes = 0;
+      }
+    }
+    for (; byteOffset + unitBytes <= bytes.length; byteOffset += unitBytes) {
+      yield { bytes, byteOffset, count: PACK_UNIT };
+    }
+    const rest = bytes.length - byteOffset;
+    if (rest === 0) continue;
+    if (index === pieces.length - 1) {
+      yield { bytes, byteOffset, count: rest / wordBytes };
+    } else {
+      joined.set(bytes.subarray(byteOffset));
+      joinedBytes = rest;
+    }
+  }
+  if (joinedBytes > 0) yield { bytes: joined, byteOffset: 0, count: joinedBytes / wordBytes };
+}
+
 function encodeRuns({ encoder, byteWidth, bytes, count }: FixedInput, wordBits: WordBits): MiniBlockValues {
+  encoder.expect(plainChunkBytes(byteWidth, count));
   const runs = new RleRuns(wordBits, Math.min(count, RUN_CHUNK_VALUES));
   for (let start = 0; start < count; ) {
     let chunkCount = encoder.fittingValues(Math.min(RUN_CHUNK_VALUES, count - start));

@@ -46,7 +46,7 @@ export class MiniBlockEncoder {
   private readonly repetitionEncoder: LevelEncoder | null;
   private readonly definitionEncoder: LevelEncoder | null;
 
-  /** @param expectedBytes estimated size of the chunk data; too low an estimate costs a copy */
+  /** @param expectedBytes estimated size of the chunk data; see {@link expect} */
   constructor(
     readonly version: StructuralVersion,
     private readonly levels: PageLevels,
@@ -58,6 +58,16 @@ export class MiniBlockEncoder {
       repetition === null ? null : levelEncoder(repetition, levelBits(listDepth), version);
     this.definitionEncoder =
       definition === null ? null : levelEncoder(definition, levelBits(maximumDefinition), version);
+  }
+
+  /** True if no value has levels: a chunk then holds any number of values up to the maximum. */
+  get isPlain(): boolean {
+    return this.levels.definition === null && this.levels.repetition === null;
+  }
+
+  /** Makes room for about `byteCount` bytes of chunk data. Too low an estimate costs a copy. */
+  expect(byteCount: number): void {
+    if (this.position === 0 && this.data.length < byteCount) this.data = new Uint8Array(alignTo8(byteCount));
   }
 
   /**

@@ -57,6 +57,7 @@ export const BTREE = scalarKind(
     indexVersion: 0,
     maxIndexVersion: 0,
     storesAddresses: false,
+    keepsNoRows: true,
     refusal: sortRefusal,
   },
   btree,

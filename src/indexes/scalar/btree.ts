@@ -58,7 +58,8 @@ const pageLookup = (type: LogicalType): FileColumnType[] => [
 
 function build(rows: RowStream, target: IndexTarget): Promise<WrittenFiles> {
   const sorting = withSortProgress(target);
-  return write(sorting.sort(counted(rows, sorting), target.field.type), target);
+  const request = { rowCount: target.rowCount, isTransient: true };
+  return write(sorting.sort(counted(rows, sorting), target.field.type, request), target);
 }
 
 function merge(old: readonly OldSegment[], rows: RowStream, target: IndexTarget): Promise<WrittenFiles> {
@@ -110,7 +111,7 @@ class LookupRows {
 
   async *noted(sorted: RowStream): AsyncGenerator<InputBatch> {
     let last: Column | null = null;
-    for await (const { values, ids, rowCount } of sorted) {
+    for await (const { values, ids, rowCount, isTransient } of sorted) {
       if (rowCount === 0) continue;
       const start = this.#rowCount;
       const firstRows = rowsOfPages(start, rowCount, 0);
@@ -120,7 +121,7 @@ class LookupRows {
       last = takeColumn(values, Uint32Array.of(rowCount - 1));
       this.#rowCount += rowCount;
       this.#nullCount += values.validity?.nullCount ?? 0;
-      yield { columns: [values, ids], rowCount };
+      yield { columns: [values, ids], rowCount, isTransient };
     }
     if (last !== null && this.#rowCount % PAGE_ROWS !== 0) this.#lasts.push(last);
   }

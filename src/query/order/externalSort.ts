@@ -128,7 +128,9 @@ async function numbersInOrder(
     if (entries === null) return columns.map((column) => sliceColumn(column as Column, start, end - start));
     const some = entries.subarray(ENTRY_WORDS * start, ENTRY_WORDS * end);
     const rows = rowsOfBlock(some);
-    return columns.map((column) => (column === null ? keys.numbersOf(some) : takeColumn(column, rows)));
+    return columns.map((column) =>
+      column === null ? keys.numbersOf(some, ENTRY_WORDS) : takeColumn(column, rows),
+    );
   };
 }
 

@@ -12,7 +12,8 @@ import type { Column, FixedColumn } from "../../arrow/columns/column.js";
 import { numbersColumn } from "../../arrow/columns/numbersColumn.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { ValueType } from "../../expression/values/types.js";
-import { ENTRY_WORDS, KEY_WORDS, type TwoWordKeys } from "./twoWordSort.js";
+import type { Lender } from "../../io/memory/arena.js";
+import { KEY_WORDS, type TwoWordKeys, twoWordKeys } from "./twoWordSort.js";
 
 const SIGN = 0x8000_0000;
 /** Rows whose keys are made at once. */
@@ -29,6 +30,9 @@ export class NumberKeys implements TwoWordKeys {
   readonly #columns: readonly FixedColumn[];
   readonly #byteWidth: number;
   readonly #order: NumberOrder;
+  /** Memory for the keys of all rows; null if they are made again for each pass. */
+  #kept: Uint32Array | null = null;
+  #areKept = false;
 
   private constructor(columns: readonly FixedColumn[], order: NumberOrder) {
     this.rowCount = columns.reduce((sum, { length }) => sum + length, 0);
@@ -48,31 +52,67 @@ export class NumberKeys implements TwoWordKeys {
     return columns.length === 0 ? null : new NumberKeys(columns, order);
   }
 
-  /** Pieces share their memory. */
+  /**
+   * Makes the keys once for all passes. The keys of a single column of 8-byte numbers replace the numbers, so
+   * their memory must be the caller's own; other keys lie in memory of `lender`.
+   */
+  keep(lender: Pick<Lender, "lend">): void {
+    const isInPlace = this.#byteWidth === 4 * KEY_WORDS && this.#columns.length === 1;
+    this.#kept = isInPlace
+      ? storedWords(this.#columns[0])
+      : wordsOf(lender.lend(4 * KEY_WORDS * this.rowCount));
+  }
+
+  /** Pieces share their memory, unless the keys are kept. */
   *pieces(): Generator<Uint32Array> {
+    const kept = this.#kept;
+    if (kept !== null && this.#areKept) {
+      yield* twoWordKeys(kept).pieces();
+      return;
+    }
     const { type, ascending } = this.#order;
-    const keys = new Uint32Array(KEY_WORDS * PIECE_ROWS);
+    const shared = kept ?? new Uint32Array(KEY_WORDS * PIECE_ROWS);
     const wordCount = this.#byteWidth / 4;
+    let position = 0;
     for (const column of this.#columns) {
       const stored = storedWords(column);
       for (let start = 0; start < column.length; start += PIECE_ROWS) {
         const end = Math.min(start + PIECE_ROWS, column.length);
         const some = stored.subarray(wordCount * start, wordCount * end);
-        fillKeyWords(keys, KEY_WORDS, some, wordCount, type);
-        const piece = keys.subarray(0, KEY_WORDS * (end - start));
+        const length = KEY_WORDS * (end - start);
+        const piece = shared.subarray(position, position + length);
+        if (kept !== null) position += length;
+        fillKeyWords(piece, KEY_WORDS, some, wordCount, type);
         if (!ascending) invert(piece);
         yield piece;
       }
     }
+    this.#areKept = true;
   }
 
-  /** Returns the numbers of sorted entries. */
-  numbersOf(entries: Uint32Array): FixedColumn {
+  /** Returns the keys of rows `start` to `end - 1`, which are kept, and which the sort has read. */
+  keptKeys(start: number, end: number): Uint32Array {
+    return (this.#kept as Uint32Array).subarray(KEY_WORDS * start, KEY_WORDS * end);
+  }
+
+  /**
+   * Returns the numbers of some keys.
+   * @param stride words from one key to the next
+   * @param memory for the numbers. Default: new memory
+   */
+  numbersOf(keys: Uint32Array, stride: number, memory?: Uint32Array): FixedColumn {
     const { type, ascending } = this.#order;
     const wordCount = this.#byteWidth / 4;
-    return numbersColumn(storedWordsOf(entries, wordCount, type, ascending), this.#byteWidth);
+    const length = (keys.length / stride) * wordCount;
+    const stored = memory?.subarray(0, length) ?? new Uint32Array(length);
+    fillStoredWords(stored, wordCount, keys, stride, type, ascending);
+    return numbersColumn(stored, this.#byteWidth);
   }
 }
+
+/** Returns lent memory as words. */
+export const wordsOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint32Array =>
+  new Uint32Array(buffer, byteOffset, byteLength / 4);
 
 function invert(words: Uint32Array): void {
   for (let index = 0; index < words.length; index++) words[index] = ~words[index];
@@ -89,7 +129,8 @@ export function storedWords({ values }: FixedColumn): Uint32Array {
 }
 
 /**
- * Writes the key words of numbers. A key of more words than the number has ends in zeros.
+ * Writes the key words of numbers. A key of more words than the number has ends in zeros. Keys of as many
+ * words may replace the numbers.
  * @param stored words of the numbers
  * @param wordCount words of a number
  * @param stride words of a key
@@ -106,29 +147,34 @@ export function fillKeyWords(
   const highWord = wordCount - 1;
   for (let slot = 0, key = 0; slot < stored.length; slot += wordCount, key += stride) {
     const high = stored[slot + highWord];
+    const low = stored[slot];
     const inverted = isFloat ? (high | 0) >> 31 : 0;
     keys[key] = high ^ (inverted | flipped);
-    if (stride > 1) keys[key + 1] = highWord === 0 ? 0 : stored[slot] ^ inverted;
+    if (stride > 1) keys[key + 1] = highWord === 0 ? 0 : low ^ inverted;
   }
 }
 
-/** Returns the words, as stored, of the numbers in entries. @param wordCount words of a number */
-function storedWordsOf(
-  entries: Uint32Array,
+/**
+ * Writes the words, as stored, of numbers.
+ * @param wordCount words of a number
+ * @param stride words from one key to the next
+ */
+function fillStoredWords(
+  stored: Uint32Array,
   wordCount: number,
+  keys: Uint32Array,
+  stride: number,
   type: ValueType,
   ascending: boolean,
-): Uint32Array {
-  const stored = new Uint32Array((entries.length / ENTRY_WORDS) * wordCount);
+): void {
   const isFloat = type.kind === "float";
   const flipped = type.kind === "int" && !type.signed ? 0 : SIGN;
   const reversed = ascending ? 0 : -1;
   const highWord = wordCount - 1;
-  for (let slot = 0, entry = 0; slot < stored.length; slot += wordCount, entry += ENTRY_WORDS) {
-    const high = entries[entry] ^ reversed;
+  for (let slot = 0, key = 0; slot < stored.length; slot += wordCount, key += stride) {
+    const high = keys[key] ^ reversed;
     const inverted = isFloat ? ~(high >> 31) : 0;
     stored[slot + highWord] = high ^ (inverted | flipped);
-    if (highWord > 0) stored[slot] = entries[entry + 1] ^ reversed ^ inverted;
+    if (highWord > 0) stored[slot] = keys[key + 1] ^ reversed ^ inverted;
   }
-  return stored;
 }

@@ -38,11 +38,20 @@ export const twoWordKeys = (words: Uint32Array): TwoWordKeys => ({
   },
 });
 
+/** Lends words. Their content is arbitrary. */
+export type LendWords = (count: number) => Uint32Array;
+
+const newWords: LendWords = (count) => new Uint32Array(count);
+
 /**
  * Returns the entries in the order of their keys; null if the rows are in order already. Yields now and then,
  * for others on the thread.
+ * @param lend lends memory for the entries. Default: new memory
  */
-export function* sortTwoWords(keys: TwoWordKeys): Generator<void, Uint32Array | null> {
+export function* sortTwoWords(
+  keys: TwoWordKeys,
+  lend: LendWords = newWords,
+): Generator<void, Uint32Array | null> {
   const { rowCount } = keys;
   const level = new BucketLevel();
   for (const words of keys.pieces()) {
@@ -56,14 +65,14 @@ export function* sortTwoWords(keys: TwoWordKeys): Generator<void, Uint32Array | 
     yield;
   }
   const largest = level.startDealing();
-  const entries = new Uint32Array(ENTRY_WORDS * rowCount);
+  const entries = lend(ENTRY_WORDS * rowCount);
   let row = 0;
   for (const words of keys.pieces()) {
     level.dealKeys(words, row, entries);
     row += words.length / KEY_WORDS;
     yield;
   }
-  const buckets = new BucketSort(entries, new Uint32Array(ENTRY_WORDS * largest));
+  const buckets = new BucketSort(entries, lend(ENTRY_WORDS * largest));
   yield* buckets.sortBuckets(level, 0, 0);
   return entries;
 }

@@ -161,7 +161,7 @@ async function writeDraft(
       kind,
       field: column.field,
       parameters,
-      workers: base.table.environment.workers,
+      environment: base.table.environment,
       rowCount: total,
       progress: (done) => progress?.(Math.floor(Math.min(done, total)), total),
       signal,

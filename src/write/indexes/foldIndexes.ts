@@ -201,8 +201,8 @@ async function writeFolded(
   const { covered } = plan;
   const rowCount = covered.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
   const { parameters } = model;
-  const { workers } = base.table.environment;
-  const options = { kind, field: column.field, parameters, workers, rowCount, signal, progress };
+  const { environment } = base.table;
+  const options = { kind, field: column.field, parameters, environment, rowCount, signal, progress };
   return writeSegment(base, options, (target) => {
     if (plan.isRebuilt) return kind.build(rowsOf(covered), target);
     const canMerge = old.length > 0 && (kind.canMerge?.(old.map(({ index }) => index)) ?? true);

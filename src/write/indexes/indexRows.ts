@@ -14,7 +14,7 @@ import { STREAMED } from "../../rows/readAhead.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import type { IndexColumn } from "./indexColumn.js";
-import { sortByValue } from "./sortByValue.js";
+import { sortByValue, type ValueSortOptions } from "./sortByValue.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
@@ -44,7 +44,8 @@ export const rowsOfKind = (
       ...wanted,
       byPlace: storesAddresses,
       takesDictionaries,
-      isTransient: keepsNoRows,
+      // Threads decode text, into memory of its own.
+      isTransient: keepsNoRows === true && wanted.column.field.type.kind !== "string",
     })[Symbol.asyncIterator](),
 });
 
@@ -75,6 +76,7 @@ export async function* indexRows(
       ...(areAddresses && picked === null && { firstId: { high: fragmentId, low: start } }),
       ...(byPlace && { fragmentRows: { fragmentId, offsets: offsetsOfRows(places, rowCount) } }),
       rowCount,
+      isTransient,
     };
     await yieldToEventLoop();
   }
@@ -86,10 +88,6 @@ const hasPlainEntries = (column: Column): boolean =>
 
 /** Makes the sorter of rows by value, nulls first. It spills to files of the table's directory. */
 export const rowSorter =
-  ({ disk, root }: VersionsAt, signal?: AbortSignal): IndexTarget["sort"] =>
-  (rows, type, sortBytes) =>
-    sortByValue(rows, type, {
-      makeFile: () => TemporaryFile.create(disk, root),
-      ...(sortBytes !== undefined && { sortBytes }),
-      ...(signal && { signal }),
-    });
+  ({ disk, root }: VersionsAt, memory: Pick<ValueSortOptions, "scratch" | "signal">): IndexTarget["sort"] =>
+  (rows, type, request) =>
+    sortByValue(rows, type, { ...request, ...memory, makeFile: () => TemporaryFile.create(disk, root) });

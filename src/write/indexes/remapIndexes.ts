@@ -92,10 +92,10 @@ async function writeRemapped(
   const fragments = kind.storesAddresses ? groups.flatMap(({ newFragments }) => newFragments) : [];
   const rows = () => indexRows(base, { column, fragments, byPlace: true, signal });
   const { parameters } = old;
-  const { workers } = base.table.environment;
+  const { environment } = base.table;
   return writeSegment(
     base,
-    { kind, field: column.field, parameters, workers, rowCount, signal, progress },
+    { kind, field: column.field, parameters, environment, rowCount, signal, progress },
     (target) => kind.merge([{ index: old, moves }], rows(), target),
   );
 }

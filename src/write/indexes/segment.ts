@@ -39,8 +39,8 @@ export interface SegmentOptions {
   readonly kind: SegmentKind;
   readonly field: IndexTarget["field"];
   readonly parameters?: IndexParameters;
-  /** Threads for long work. Default: the work is done in line. */
-  readonly workers?: IndexTarget["workers"];
+  /** Threads for long work, and memory for it. Default: the work is done in line, in new memory. */
+  readonly environment?: Pick<IndexTarget, "workers" | "scratch">;
   /** Approximate number of rows, for kinds for vectors. Default 0. */
   readonly rowCount?: number;
   readonly progress?: (doneRows: number) => void;
@@ -52,7 +52,7 @@ export interface SegmentOptions {
 /** @throws TableGoneError, ConcurrentModificationError if the table's directory is removed meanwhile */
 export async function writeSegment(
   { table, file }: { readonly table: VersionsAt; readonly file: ManifestFile },
-  { kind, field, parameters = {}, workers, rowCount = 0, progress, signal, announce }: SegmentOptions,
+  { kind, field, parameters = {}, environment, rowCount = 0, progress, signal, announce }: SegmentOptions,
   write: (target: IndexTarget) => Promise<WrittenFiles>,
 ): Promise<WrittenSegment> {
   const { disk, root } = table;
@@ -65,9 +65,11 @@ export async function writeSegment(
   try {
     await disk.makeDirectory(directory, root);
     const fileVersion = indexFileVersion(file);
-    const target = { disk, directory, fileVersion, field, workers, parameters, rowCount, progress, signal };
+    const { workers, scratch } = environment ?? {};
+    const target = { disk, directory, fileVersion, field, parameters, rowCount, progress, signal };
     const temporaryFile = () => TemporaryFile.create(disk, root);
-    files = await write({ ...target, sort: rowSorter(table, signal), temporaryFile });
+    const sort = rowSorter(table, { scratch, signal });
+    files = await write({ ...target, workers, scratch, sort, temporaryFile });
     await disk.syncDirectory(directory);
   } catch (error) {
     // The caller gets the first error; files that can't be removed are only orphans.

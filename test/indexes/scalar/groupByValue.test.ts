@@ -53,7 +53,7 @@ async function* batches(parts: readonly Part[], isPlain: boolean): AsyncGenerato
 }
 
 /** Never called: there are too few rows. */
-const sort: IndexTarget["sort"] = rowSorter({ disk: null as never, root: "" } as never);
+const sort: IndexTarget["sort"] = rowSorter({ disk: null as never, root: "" } as never, {});
 
 async function groupsOf(parts: readonly Part[], isPlain: boolean): Promise<[string | null, number[]][]> {
   const groups: [string | null, number[]][] = [];

@@ -7,6 +7,7 @@ import type { LogicalType } from "../../../src/arrow/types/type.js";
 import { integerWords, uint64Column } from "../../../src/indexes/indexColumns.js";
 import type { IndexRows, RowStream } from "../../../src/indexes/kind.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { ScratchMemory } from "../../../src/io/memory/scratch.js";
 import { TemporaryFile } from "../../../src/io/temporaryFile.js";
 import { sortByValue } from "../../../src/write/indexes/sortByValue.js";
 import { sharedDirectory } from "../../support/fixtures.js";
@@ -52,10 +53,10 @@ async function* batches(parts: readonly Part[], withRuns: (index: number) => boo
 async function sorted(
   parts: readonly Part[],
   withRuns: (index: number) => boolean,
-  concurrency?: number,
+  sortBytes?: number,
 ): Promise<[number | null, number, number][]> {
   const rows: [number | null, number, number][] = [];
-  const options = { makeFile, ...(concurrency !== undefined && { concurrency }) };
+  const options = { makeFile, ...(sortBytes !== undefined && { sortBytes }) };
   for await (const { values, ids, rowCount } of sortByValue(batches(parts, withRuns), INT32, options)) {
     if (values.kind !== "fixed") throw new Error(`a column of kind ${values.kind}`);
     const numbers = new Int32Array(values.values.buffer, values.values.byteOffset, rowCount);
@@ -138,6 +139,88 @@ describe("the rows of an index by value", () => {
     const rows = { values: column, ids: uint64Column(ids), rowCount: all.length };
     // Without runs the rows are sorted with all their columns.
     expect(await of({ ...rows, firstId: { high: 7, low: 0 } })).toEqual(await of(rows));
+  });
+
+  test.each([
+    4, 8,
+  ])("are copied from transient batches to transient blocks, $0 bytes each", async (byteWidth) => {
+    const type: LogicalType = { kind: "int", bits: byteWidth === 4 ? 32 : 64, signed: true };
+    const words = byteWidth / 4;
+    const counts = [40_000, 1, 70_000, 9000];
+    const rowCount = counts.reduce((sum, count) => sum + count, 0);
+    for (const isSorted of [true, false]) {
+      const value = (row: number): number => (isSorted ? row : Math.imul(row, 2_654_435_761) >> 4);
+      const memory = new Uint32Array(words * 70_000);
+      const rows = (async function* (): RowStream {
+        let first = 0;
+        for (const [index, count] of counts.entries()) {
+          for (let row = 0; row < count; row++) {
+            memory[words * row] = value(first + row);
+            if (words === 2) memory[2 * row + 1] = value(first + row) >> 31;
+          }
+          const bytes = new Uint8Array(memory.buffer, 0, byteWidth * count);
+          const values: Column = { kind: "fixed", length: count, validity: null, byteWidth, values: bytes };
+          const ids = uint64Column(new Uint32Array(2 * count));
+          const firstId = { high: index, low: first };
+          yield { values, ids, firstId, rowCount: count, isTransient: true };
+          memory.fill(0);
+          first += count;
+        }
+      })();
+      const scratch = new ScratchMemory(2 ** 26);
+      const seen: number[] = [];
+      const order: number[] = [];
+      const request = { makeFile, scratch, rowCount, isTransient: true };
+      for await (const block of sortByValue(rows, type, request)) {
+        expect(block.isTransient).toBe(true);
+        const stored = integerWords(block.values, "values");
+        const ids = integerWords(block.ids, "ids");
+        for (let row = 0; row < block.rowCount; row++) {
+          order.push(stored[words * row] | 0);
+          const id = ids[2 * row];
+          seen.push(id);
+          if (value(id) !== (stored[words * row] | 0)) throw new Error(`row ${id} has another value`);
+        }
+        // The next block may use the memory again.
+        stored.fill(0);
+        ids.fill(0);
+      }
+      expect(order.every((each, row) => row === 0 || order[row - 1] <= each)).toBe(true);
+      expect([...seen].sort((a, b) => a - b)).toEqual(Array.from({ length: rowCount }, (_, row) => row));
+      expect(scratch.weight).toBeGreaterThan(rowCount * byteWidth);
+    }
+  });
+
+  test("of transient batches without runs of ids are copied, beside gathered ones", async () => {
+    const memory = new Int32Array(1000);
+    const rows = (async function* (): RowStream {
+      for (let batch = 0; batch < 6; batch++) {
+        for (let row = 0; row < 1000; row++) memory[row] = (6 - batch) * 1000 - row;
+        const ids = new Uint32Array(2 * 1000).map((_, word) =>
+          word % 2 === 0 ? 1000 * batch + word / 2 : 0,
+        );
+        const values = new Uint8Array(memory.buffer);
+        yield {
+          values: { kind: "fixed", length: 1000, validity: null, byteWidth: 4, values },
+          ids: uint64Column(ids),
+          rowCount: 1000,
+          isTransient: true,
+          ...(batch < 3 && { firstId: { high: 0, low: 1000 * batch } }),
+        };
+        memory.fill(0);
+      }
+    })();
+    const all: number[] = [];
+    const request = { makeFile, scratch: new ScratchMemory(2 ** 26), isTransient: true };
+    for await (const { values, ids, rowCount } of sortByValue(rows, INT32, request)) {
+      const numbers = new Int32Array(integerWords(values, "values"));
+      const words = integerWords(ids, "ids");
+      for (let row = 0; row < rowCount; row++) {
+        all.push(numbers[row]);
+        expect(words[2 * row]).toBe(6000 - numbers[row]);
+      }
+    }
+    expect(all).toEqual(Array.from({ length: 6000 }, (_, row) => row + 1));
   });
 
   const of64 = fc.constantFrom<LogicalType>(
