@@ -60,7 +60,7 @@ export class NumberKeys implements TwoWordKeys {
     const isInPlace = this.#byteWidth === 4 * KEY_WORDS && this.#columns.length === 1;
     this.#kept = isInPlace
       ? storedWords(this.#columns[0])
-      : wordsOf(lender.lend(4 * KEY_WORDS * this.rowCount));
+      : lentWords(lender.lend(4 * KEY_WORDS * this.rowCount));
   }
 
   /** Pieces share their memory, unless the keys are kept. */
@@ -111,7 +111,7 @@ export class NumberKeys implements TwoWordKeys {
 }
 
 /** Returns lent memory as words. */
-export const wordsOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint32Array =>
+export const lentWords = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint32Array =>
   new Uint32Array(buffer, byteOffset, byteLength / 4);
 
 function invert(words: Uint32Array): void {

@@ -41,9 +41,9 @@ export class GatheredRows {
   }
 
   /** Returns all rows; null if there are none. Nobody may append rows afterwards. */
-  finish(): { readonly values: Column; readonly ids: IdRuns } | null {
+  finish(): { readonly values: Column; readonly ids: RowIdRuns } | null {
     if (this.#values === null) return null;
-    return { values: this.#values.finish(), ids: new IdRuns(this.#runs, this.rowCount) };
+    return { values: this.#values.finish(), ids: new RowIdRuns(this.#runs, this.rowCount) };
   }
 }
 
@@ -56,7 +56,7 @@ interface IdRun {
 }
 
 /** Ids of rows by number. Methods return pairs of words: low, high. */
-export class IdRuns {
+export class RowIdRuns {
   /** By run: number of its first row; after the last run, the number of all rows. */
   readonly #starts: Uint32Array;
   readonly #lows: Uint32Array;

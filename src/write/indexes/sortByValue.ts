@@ -16,13 +16,13 @@ import { uint64Column } from "../../indexes/indexColumns.js";
 import type { IndexRows, RowStream, ValueSortRequest } from "../../indexes/kind.js";
 import { Arena, type Lender } from "../../io/memory/arena.js";
 import { SORT_BYTES, SORT_ROWS, sortRows } from "../../query/order/externalSort.js";
-import { NumberKeys, wordsOf } from "../../query/order/numberKeys.js";
+import { lentWords, NumberKeys } from "../../query/order/numberKeys.js";
 import { orderOfRows } from "../../query/order/orderOfRows.js";
 import type { MakeSpillFile } from "../../query/order/sortedRuns.js";
 import { type KeyOrder, makeSortKeys } from "../../query/order/sortKeys.js";
 import { ENTRY_WORDS, KEY_WORDS, type LendWords, sortTwoWords } from "../../query/order/twoWordSort.js";
 import type { BatchRows } from "../../query/scan/scan.js";
-import { GatheredRows, type IdRuns } from "./gatheredRows.js";
+import { GatheredRows, type RowIdRuns } from "./gatheredRows.js";
 
 const ID_BYTES = 8;
 /** Rows of an output block, and approximate bytes of their values. */
@@ -136,7 +136,7 @@ async function* sortInMemory(
   if (all === null) return;
   const { values, ids } = all;
   const { rowCount } = gathered;
-  const lend: LendWords = (count) => wordsOf(arena.lend(4 * count));
+  const lend: LendWords = (count) => lentWords(arena.lend(4 * count));
   const numbers = NumberKeys.of([values], order);
   if (numbers !== null) {
     numbers.keep(arena);
@@ -168,7 +168,7 @@ async function* sortInMemory(
 async function* numbersInOrder(
   numbers: NumberKeys,
   entries: Uint32Array | null,
-  runs: IdRuns,
+  runs: RowIdRuns,
   lend: LendWords | null,
   signal: AbortSignal | undefined,
 ): RowStream {
