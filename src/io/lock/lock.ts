@@ -243,16 +243,22 @@ async function localAttempts(resolved: string, staleMs: number, options: LockOpt
   const confinement = options.confinement ?? (await localConfinement.get()).UNCONFINED;
   const fence = options.fence ?? (async () => undefined);
   const { HeldLock } = await holding.get();
-  const { freeUnlessHeld, untilReleased } = await judging.get();
+  const { freeUnlessHeld, noteWait, untilReleased } = await judging.get();
+  let waitStartMs: number | null = null;
   return {
     async take() {
       // A look costs a twentieth of an attempt, and most looks at a contended lock find it held.
       const state = await freeUnlessHeld(confinement, resolved, staleMs, fence);
       if (state === "held") return null;
       const lock = new HeldLock(confinement, resolved, staleMs, state === "free" ? undefined : state);
-      return (await lock.tryAcquire()) ? acquiredOf(resolved, lock) : null;
+      if (!(await lock.tryAcquire())) return null;
+      if (waitStartMs !== null) noteWait(resolved, performance.now() - waitStartMs);
+      return acquiredOf(resolved, lock);
     },
-    wait: () => untilReleased(resolved),
+    wait() {
+      waitStartMs ??= performance.now();
+      return untilReleased(resolved);
+    },
   };
 }
 

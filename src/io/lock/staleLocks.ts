@@ -55,7 +55,10 @@ const EMPTY_MS = 30;
 const MAX_WATCHED_STEP_MS = 1000;
 /** Milliseconds between two looks at the holder. In between, a waiter only checks that its entry exists. */
 const LOOK_MS = 20;
-/** Milliseconds between two such checks: a part of the time for which the waiter has seen the holder. */
+/**
+ * Milliseconds between two such checks: a part of the time for which the waiter has seen the holder, or of
+ * its last wait for the lock. So the checks of many waiters are together about as frequent as those of one.
+ */
 const PAUSE_PART = 0.25;
 const MIN_PAUSE_MS = 1;
 const MAX_PAUSE_MS = 10;
@@ -74,6 +77,9 @@ interface Watch {
 }
 
 const watches = new LruCache<Watch>(MAX_WATCHED);
+
+/** Milliseconds of this thread's last wait for a lock, by the locked directory. */
+const lastWaits = new LruCache<number>(MAX_WATCHED);
 
 /** An entry of a lock that names its holder, its next holder, or a process that fences a holder off. */
 interface LockEntry {
@@ -131,13 +137,18 @@ export async function freeUnlessHeld(
   return "free";
 }
 
+/** Records how long this thread has waited for a lock, for the pauses of its next wait. */
+export const noteWait = (directory: string, waitedMs: number): void => lastWaits.set(directory, waitedMs, 1);
+
 /**
  * Waits until the entry of the holder that {@link freeUnlessHeld} saw is gone, or until it is time for
- * another look at the holder. The longer the holder has been seen, the longer are the pauses between two
- * looks at its entry. They are the same for all waiters, so that each has the same chance.
+ * another look at the holder. The longer the holder has been seen, or the longer the last wait was, the
+ * longer are the pauses between two looks at its entry. They are about the same for all waiters, so that each
+ * has the same chance.
  */
 export function untilReleased(directory: string): Promise<void> {
   const watched = watches.peek(path.join(directory, LOCK_NAME));
+  const lastWaitMs = lastWaits.peek(directory) ?? 0;
   return new Promise((resolve) => {
     const look = () => {
       if (watched === undefined || performance.now() - watched.lookedMs >= LOOK_MS) return resolve();
@@ -146,7 +157,10 @@ export function untilReleased(directory: string): Promise<void> {
     };
     const wait = () => {
       const heldMs = watched === undefined ? 0 : watched.quietMs + performance.now() - watched.lookedMs;
-      const pauseMs = Math.min(Math.max(MIN_PAUSE_MS, heldMs * PAUSE_PART), MAX_PAUSE_MS);
+      const pauseMs = Math.min(
+        Math.max(MIN_PAUSE_MS, heldMs * PAUSE_PART, lastWaitMs * PAUSE_PART),
+        MAX_PAUSE_MS,
+      );
       setTimeout(look, pauseMs * (0.5 + Math.random()));
     };
     wait();
