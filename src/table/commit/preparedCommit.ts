@@ -29,6 +29,7 @@ import {
 } from "../versions/versions.js";
 import { applyTransaction } from "./apply.js";
 import { TransactionConflictError } from "./conflictError.js";
+import { onlyGainedFragments } from "./gainedFragments.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
 import {
   COMMIT_MESSAGE_PROPERTY,
@@ -179,6 +180,10 @@ export class PreparedCommit {
     const schema = () => base.manifest.fields;
     let missing = latest.version - this.#checkedUpTo;
     if (missing === 0) return;
+    if (missing > 1 && mustSee === undefined && this.#followsAppends(base)) {
+      this.#checkedUpTo = latest.version;
+      return;
+    }
     const { checkConflict, keepsFields, namedFields } = await conflicts.get();
     for (const entry of await this.#versionsSince(latest)) {
       const isLatest = entry.version === latest.version;
@@ -205,6 +210,17 @@ export class PreparedCommit {
     }
     if (missing > 0) await this.#requireSkipped(missing, latest);
     this.#checkedUpTo = latest.version;
+  }
+
+  /** Returns true if this change appends rows, and the table only gained fragments since it was planned. */
+  #followsAppends(base: ManifestFile): boolean {
+    const anchor = this.#anchor;
+    return (
+      operationOf(this.#transaction).kind === "append" &&
+      anchor.kind === "version" &&
+      anchor.base.version === this.readVersion &&
+      onlyGainedFragments(anchor.base.file, base)
+    );
   }
 
   /**

@@ -15,6 +15,7 @@ import {
   DataFragment,
   Manifest,
   Overwrite,
+  ReserveFragments,
   Restore,
   type Transaction,
   UpdateBases,
@@ -215,6 +216,34 @@ describe("a stale transaction", () => {
     expect(await valuesOf(table)).toEqual([1, 2, 3, 1]);
   });
 
+  it("that appends is rebased over many appends with a look at the last one only", async () => {
+    const table = await makeReferenceTable([1]);
+    const costs: number[] = [];
+    for (const appendCount of [2, 12]) {
+      const { version } = await latestFile(table.root).then(({ manifest }) => manifest);
+      for (let append = 0; append < appendCount; append++)
+        await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
+      const counting = countingDisk(disk);
+      const stale = await appendAgain(table, version);
+      await commitPlannedOn({ ...openEnvironment(), disk: counting }, table.root, stale);
+      costs.push(counting.total);
+    }
+    expect(costs[1]).toBe(costs[0]);
+    expect((await valuesOf(table)).length).toBe(17);
+  });
+
+  it("is refused over an overwrite among appends", async () => {
+    const table = await makeReferenceTable([1]);
+    const stale = await appendAgain(table);
+    await reference.appendTable(table.uri, "t", ipcOf(2));
+    await reference.overwriteTable(table.uri, "t", ipcOf(3));
+    await reference.appendTable(table.uri, "t", ipcOf(4));
+    await expect(commitPlannedOn(openEnvironment(), table.root, stale)).rejects.toThrow(
+      ConcurrentModificationError,
+    );
+    expect(await valuesOf(table)).toEqual([3, 4]);
+  });
+
   it("is refused over an overwrite, and leaves no files", async () => {
     const table = await makeReferenceTable([1]);
     const stale = await appendAgain(table);
@@ -249,7 +278,7 @@ describe("a stale transaction", () => {
 
   it("is refused if versions in between are gone", async () => {
     const table = await makeReferenceTable([1]);
-    const stale = await appendAgain(table);
+    const stale = newTransaction(1, "reserveFragments", ReserveFragments.create({ numFragments: 1 }));
     for (const value of [2, 3, 4]) await reference.appendTable(table.uri, "t", ipcOf(value));
     await rm(manifestPath(table.root, 2, "V2"));
     await expect(commitPlannedOn(openEnvironment(), table.root, stale)).rejects.toThrow(
