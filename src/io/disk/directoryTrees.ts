@@ -198,17 +198,25 @@ const makeDirectoriesAsOne = (
     () => Promise.resolve(null),
   );
 
+/** @returns null if something else lies there */
 function makeDirectoriesNow(
   confinement: Confinement,
   directory: string,
   within: string | undefined,
-): boolean {
+): boolean | null {
   if (confinement.admitted.isRootOrAbove(directory)) confinement = UNCONFINED;
-  if (isThereNow(confinement, directory)) return false;
   const parent = path.dirname(directory);
-  if (within !== undefined && parent !== within) makeDirectoriesNow(confinement, parent, within);
-  onEntryNow(confinement, directory, (entry) => fs.mkdirSync(entry));
-  return true;
+  if (within !== undefined && parent !== within) {
+    if (isThereNow(confinement, directory)) return false;
+    makeDirectoriesNow(confinement, parent, within);
+  }
+  // Opening a missing directory would cost an error.
+  const isMade = onEntryNow(confinement, directory, (entry) => {
+    if (fs.lstatSync(entry, { throwIfNoEntry: false }) !== undefined) return false;
+    fs.mkdirSync(entry);
+    return true;
+  });
+  return isMade || (isThereNow(confinement, directory) ? false : null);
 }
 
 function isThereNow(confinement: Confinement, directory: string): boolean {
