@@ -23,8 +23,8 @@ const CHANGED_BY_APPENDS: Partial<Manifest> = {
 
 /**
  * Returns true if a later version of a table differs from an earlier one only by additional fragments at the
- * end: columns, settings, indexes and the rows of the earlier fragments are the same. Returns false for an
- * earlier version without fragments, because nothing shows that its rows were not replaced.
+ * end. Columns, settings, indexes and the rows of the earlier fragments are the same then. Returns false for
+ * an earlier version without fragments, because nothing shows that its rows were not replaced.
  * @throws CorruptFileError
  */
 export function onlyGainedFragments(earlier: ManifestFile, later: ManifestFile): boolean {
