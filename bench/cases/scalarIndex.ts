@@ -12,6 +12,7 @@ import { type Contestant, runFresh } from "../runFresh.js";
 import { type Connection, openReference, openTiltyard } from "../sides.js";
 
 const ROWS: Readonly<Record<Size, number>> = { small: 1000, large: 1_000_000 };
+export const rowCountOf = (size: Size): number => ROWS[size];
 const FRAGMENTS = 4;
 
 type Column = "i" | "wide" | "stamp" | "kind" | "state" | "labels";
@@ -34,7 +35,7 @@ const INDEXES: readonly (readonly [Column, Kind])[] = [
  * Numbers below a million in no order, integers of 64 bits in no order, ascending times, 100 kinds, 40
  * states, and one or two of 1,000 labels.
  */
-function rowsFrom(first: number, count: number): Table {
+export function rowsFrom(first: number, count: number): Table {
   const spread = (row: number): number => Math.imul(first + row + 1, 2_654_435_761) >>> 0;
   const i = Int32Array.from({ length: count }, (_, row) => spread(row) % 1_000_000);
   const list = new List(new Field("item", new Utf8(), true));
@@ -52,7 +53,7 @@ function rowsFrom(first: number, count: number): Table {
   );
 }
 
-async function createRows(ns: DirectoryNamespace, name: string, size: Size): Promise<void> {
+export async function createRows(ns: DirectoryNamespace, name: string, size: Size): Promise<void> {
   const rowCount = ROWS[size] / FRAGMENTS;
   for (let fragment = 0; fragment < FRAGMENTS; fragment++) {
     const rows = tableToIPC(rowsFrom(fragment * rowCount, rowCount), "stream");
@@ -61,7 +62,12 @@ async function createRows(ns: DirectoryNamespace, name: string, size: Size): Pro
   }
 }
 
-async function createIndex(ns: DirectoryNamespace, name: string, column: Column, kind: Kind): Promise<void> {
+export async function createIndex(
+  ns: DirectoryNamespace,
+  name: string,
+  column: Column,
+  kind: Kind,
+): Promise<void> {
   const { jobId } = await ns.createTableIndex({ id: [name], column, indexType: kind });
   await ns.waitForJob({ jobId });
 }
