@@ -24,8 +24,8 @@ export function openScalarCodes(
     model: { kind: "SQ", start, end },
     from(query) {
       // Unit vectors are rounded to the column's type before encoding, like the indexed vectors.
-      const rounded = item === "float64" ? query : Float32Array.from(query);
-      const steps = Float64Array.from(rounded, (value) => quantized(value, start, end));
+      const steps = item === "float64" ? query.slice() : new Float64Array(new Float32Array(query));
+      for (let index = 0; index < steps.length; index++) steps[index] = quantized(steps[index], start, end);
       const distanceAt = (codes: Uint8Array, first: number): number => {
         let sum = 0;
         if (metric === "dot") {
@@ -39,7 +39,7 @@ export function openScalarCodes(
         }
         return sum * width * width;
       };
-      const queryCode = Uint8Array.from(steps);
+      const queryCode = new Uint8Array(steps);
       /** Returns false without a kernel. */
       const squares = (codes: Uint8Array, rows: Uint32Array | null, count: number, sums: Float64Array) =>
         metric !== "dot" && stepSquaresInKernel(queryCode, codes, rows, count, sums);

@@ -71,15 +71,20 @@ export function addProducts(options: SpaceOptions, locals: ProductLocals): void 
   const { wasm, first, second, left: stepsLeft, sums, values } = locals;
   const shape = shapeOf(options);
   const steps = rowBytesOf(options) / STEP_BYTES;
+  const isInLine = steps <= MAX_IN_LINE;
+  /** Bytes to add. A loop cannot tell the padding, whose products are zero, from the vector. */
+  const bytes = isInLine ? options.dimension * (item === "float32" ? 4 : 1) : Number.POSITIVE_INFINITY;
   /** Adds 16 bytes of integers or 4 floats to a sum. */
   const addHalfStep = (offset: number, sum: VectorLocal, value: VectorLocal): void => {
     if (item === "uint8") {
       for (const start of [offset, offset + 8]) {
+        if (start >= bytes) continue;
         value.set(second.loadWidened(start).minusShorts(first.loadWidened(start)));
         sum.increase(shape, value.productsOfShorts(value));
       }
       return;
     }
+    if (offset >= bytes) return;
     const [left, right] = [second.loadVector(offset), first.loadVector(offset)];
     if (metric === "l2") value.set(left.minus(shape, right));
     sum.increase(shape, metric === "l2" ? value.times(shape, value) : left.times(shape, right));
@@ -89,7 +94,7 @@ export function addProducts(options: SpaceOptions, locals: ProductLocals): void 
       addHalfStep((half * STEP_BYTES) / 2, sums[half & 1], values[half & 1]);
   };
   for (const sum of sums) sum.set(Vector.ofByte(0));
-  if (steps <= MAX_IN_LINE) addSteps(steps);
+  if (isInLine) addSteps(steps);
   else {
     stepsLeft.set(steps);
     wasm.repeat(stepsLeft, () => {

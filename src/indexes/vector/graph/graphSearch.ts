@@ -67,7 +67,8 @@ export const descend = (graph: MeasuredGraph): { row: number; distance: number }
 
 /** Neighbours of a row and their distances, measured together. */
 class Neighbours {
-  readonly #seen: Uint8Array;
+  /** A bit for each row; empty until a row is marked. */
+  #seen = new Uint8Array(0);
   readonly #range = { start: 0, end: 0 };
   rows = new Uint32Array(64);
   distances = new Float64Array(64);
@@ -75,12 +76,11 @@ class Neighbours {
   /** Number of rows seen. */
   seenRows = 0;
 
-  constructor(private readonly query: MeasuredGraph) {
-    this.#seen = new Uint8Array(Math.ceil(query.graph.rowCount / 8));
-  }
+  constructor(private readonly query: MeasuredGraph) {}
 
   /** @returns false if the row was seen before */
   see(row: number): boolean {
+    if (this.#seen.length === 0) this.#seen = new Uint8Array(Math.ceil(this.query.graph.rowCount / 8));
     const [byte, bit] = [row >>> 3, 1 << (row & 7)];
     if ((this.#seen[byte] & bit) !== 0) return false;
     this.#seen[byte] |= bit;
