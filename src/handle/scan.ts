@@ -47,23 +47,22 @@ export function scanOf<Row extends object>(
   // The caller chooses the type of the rows.
   const query = run as unknown as () => Promise<queries.QueryResult<Row>>;
   const scan: Scan<Row> = {
-    async *[Symbol.asyncIterator]() {
-      yield* await query();
-    },
+    [Symbol.asyncIterator]: () => later(query),
     schema: async () => (await query()).schema,
     toArrow: async () => (await query()).toArrow(),
     toArray: async (options) => (await query()).toArray(options),
-    rows: (options) => ({
-      async *[Symbol.asyncIterator]() {
-        yield* (await query()).rows(options);
-      },
-    }),
+    rows: (options) => ({ [Symbol.asyncIterator]: () => later(async () => (await query()).rows(options)) }),
     print: async (options) => (await query()).print(options),
     toIPC: async () => (await query()).toIPC(),
     toIPCStream: () => laterStream(async () => (await query()).toIPCStream()),
   };
   setInspection(scan, () => ["Scan", shownQuery(shown)]);
   return scan;
+}
+
+/** Yields the items of a list that is opened with the first read. */
+async function* later<Item>(open: () => Promise<AsyncIterable<Item>>): AsyncGenerator<Item> {
+  yield* await open();
 }
 
 /** Returns a stream that is opened with the first read. */

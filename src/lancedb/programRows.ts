@@ -28,10 +28,15 @@ export function programRows(rows: Rows): Rows {
       const { batches } = await rows.toArrow();
       return toTable(schema, batches.map(converted));
     },
-    async *[Symbol.asyncIterator]() {
-      for await (const batch of rows) yield converted(batch);
-    },
+    [Symbol.asyncIterator]: () => mapped(rows, converted),
   };
+}
+
+async function* mapped(
+  batches: AsyncIterable<RecordBatch>,
+  convert: (batch: RecordBatch) => RecordBatch,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  for await (const batch of batches) yield convert(batch);
 }
 
 function programBatch(schema: Schema, { data, numRows }: RecordBatch, dictionaries: DictionaryCache) {

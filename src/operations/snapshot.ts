@@ -237,7 +237,8 @@ export async function openDescribed(
   if (entry === null || file === null) {
     throw new TableVersionNotFoundError(`table ${formatIdentifier(tableEntry.id)} has no version ${version}`);
   }
-  return { entry: tableEntry, snapshot: { ...entry, table, file } };
+  const { path, scheme } = entry;
+  return { entry: tableEntry, snapshot: { version: entry.version, scheme, path, table, file } };
 }
 
 /**

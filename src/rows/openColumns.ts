@@ -5,6 +5,7 @@ import { countedByRows, type DataFileMetadata, type DataPage } from "../file/con
 import { arrayDecoder, legacyDecoder, loadVersion } from "../file/pages/decoders.js";
 import type { LeafColumns } from "../file/v20/rowColumns.js";
 import type { Arena } from "../io/memory/arena.js";
+import { LatestValues } from "../io/memory/latestValues.js";
 import { columnFields, decodeSchema, type TableField } from "../schema/schema.js";
 import { loadConversions, type ReadLeaf } from "./leafPlan.js";
 
@@ -87,18 +88,18 @@ interface FileLeaves {
   readonly places: LeafPlace[];
 }
 
+/** The files that have the leaves of a plan. */
+interface LocatedLeaves {
+  readonly files: readonly Pick<FieldPlaces, "fieldIds" | "columnIndexes">[];
+  readonly places: readonly FileLeaves[];
+}
+
 /** The latest result for the leaves of a plan: most fragments of a table have files with the same fields. */
-const lastPlaces = new WeakMap<
-  readonly ReadLeaf[],
-  {
-    readonly files: readonly Pick<FieldPlaces, "fieldIds" | "columnIndexes">[];
-    readonly places: readonly FileLeaves[];
-  }
->();
+const lastLocated = new LatestValues<readonly ReadLeaf[], LocatedLeaves>();
 
 /** Returns the files that have some of the leaves. */
 function placesOf(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): readonly FileLeaves[] {
-  const last = lastPlaces.get(leaves);
+  const last = lastLocated.get(leaves);
   const isSame =
     last?.files.length === files.length &&
     files.every(
@@ -109,7 +110,7 @@ function placesOf(files: readonly FieldPlaces[], leaves: readonly ReadLeaf[]): r
   if (last !== undefined && isSame) return last.places;
   const places = findPlaces(files, leaves);
   const kept = files.map(({ fieldIds, columnIndexes }) => ({ fieldIds, columnIndexes }));
-  lastPlaces.set(leaves, { files: kept, places });
+  lastLocated.set(leaves, { files: kept, places });
   return places;
 }
 

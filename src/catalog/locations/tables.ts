@@ -146,19 +146,19 @@ async function findRootTable(
   wanted: WantedVersion,
 ): Promise<TableEntry | null> {
   const { disk } = environment;
-  const location = rootTableLocation(environment, id);
+  const { directory, location } = rootTableLocation(environment, id);
   const [latest, hidden] = await Promise.all([
-    findWanted(environment, location.directory, wanted),
-    isDeregistered(disk, location.directory),
+    findWanted(environment, directory, wanted),
+    isDeregistered(disk, directory),
   ]);
   if (hidden) return null;
   if (latest === null) {
-    const isThere = await isDirectory(environment, location.directory);
-    if (!isThere || !(await isReserved(disk, location.directory))) return null;
+    const isThere = await isDirectory(environment, directory);
+    if (!isThere || !(await isReserved(disk, directory))) return null;
   }
   // On a disk that ignores case, this is another table.
-  if (!(await isSpelledSo(environment, location.location))) return null;
-  return { ...location, latest, row: null };
+  if (!(await isSpelledSo(environment, location))) return null;
+  return { id, directory, location, latest, row: null };
 }
 
 /** Returns true if an existing entry of the namespace's directory has exactly that name. */

@@ -5,6 +5,7 @@ import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { isSet, isValid } from "../../arrow/columns/validity.js";
 import type { LogicalType } from "../../arrow/types/type.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
+import { LatestValues } from "../../io/memory/latestValues.js";
 import { HeldBlocks } from "../../rows/batchSize.js";
 import { integerWords } from "../indexColumns.js";
 import type { OpenIndexFile } from "../indexFile.js";
@@ -63,8 +64,8 @@ export class BTreeSearch implements OpenIndex {
   readonly #rowBytes: number;
   /** First entry with values, if only nulls precede it and all others ascend; else null. */
   readonly #firstWithValues: number | null;
-  /** Cache of the selected pages by query: a search follows the estimate for the same query. */
-  readonly #asked = new WeakMap<IndexQuery, QueryPages>();
+  /** Selected pages of the last queries: a search follows the estimate for the same query. */
+  readonly #asked = new LatestValues<IndexQuery, QueryPages>();
 
   /** @throws CorruptFileError if the columns do not match the pages */
   constructor(
@@ -186,8 +187,9 @@ export class BTreeSearch implements OpenIndex {
       const meets = this.#meets(wanted, entry);
       if (meets !== "none") (meets === "whole" ? whole : part).push(entry);
     }
-    this.#asked.set(query, { wanted, whole, part });
-    return { wanted, whole, part };
+    const pages = { wanted, whole, part };
+    this.#asked.set(query, pages);
+    return pages;
   }
 
   /** Returns the range of entries whose pages can hold the values. */

@@ -5,6 +5,7 @@ import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ExpressionInput } from "../../expression/expression.js";
 import { isExpression } from "../../expression/isExpression.js";
+import type { AggregateTableRequest } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import { type AggregatePlan, planAggregate } from "../../query/aggregate/aggregatePlan.js";
 import {
@@ -14,11 +15,13 @@ import {
   type ResultOrder,
   resultOrder,
 } from "../../query/aggregate/aggregateQuery.js";
+import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { sortColumns } from "../../query/order/sortColumns.js";
-import type { ReadAhead } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
 import { filterOf, optionalFilter, parametersOf } from "../filter.js";
 import type { OperationBody } from "../operation.js";
@@ -60,8 +63,6 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
     offset,
     limit,
   };
-  const source = versionSource(snapshot);
-  const numbers = new RowNumbers(source, manifest, snapshot.path);
   const options: Omit<AggregateQueryOptions, "readAhead"> = {
     batchRows,
     batchBytes,
@@ -69,15 +70,31 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
     signal,
     makeFile: () => makeSpillFile(snapshot.table, "groupBy", "a filter gives fewer groups"),
   };
-  async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
-    try {
-      yield* aggregateBatches(source, query, numbers, { ...options, readAhead });
-    } catch (error) {
-      throw operationError(await removedError([snapshot], request, error), "aggregateTable", signal);
-    }
-  }
-  return resultOfBatches(plan.schema, () => batches(context.streams.open()));
+  const source = versionSource(snapshot);
+  const planned = { snapshot, source, numbers: new RowNumbers(source, manifest, snapshot.path), query };
+  return resultOfBatches(plan.schema, () =>
+    resultBatches(planned, request, { ...options, readAhead: context.streams.open() }),
+  );
 };
+
+interface PlannedAggregate {
+  readonly snapshot: OpenVersion<OperationContext>;
+  readonly source: FragmentSource;
+  readonly numbers: RowNumbers;
+  readonly query: AggregateQuery;
+}
+
+async function* resultBatches(
+  { snapshot, source, numbers, query }: PlannedAggregate,
+  request: AggregateTableRequest,
+  options: AggregateQueryOptions,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  try {
+    yield* aggregateBatches(source, query, numbers, options);
+  } catch (error) {
+    throw operationError(await removedError([snapshot], request, error), "aggregateTable", request.signal);
+  }
+}
 
 function readKeys(groupBy: unknown): readonly ExpressionInput[] {
   if (isAbsent(groupBy)) return [];

@@ -31,28 +31,30 @@ const SPILL_REMEDY = "compare versions with fewer differences";
 const KINDS = ["added", "removed", "changed"] as const;
 
 export const diffTableVersions: OperationBody<"diffTableVersions"> = async (context, request, access) => {
-  const { comparison, paired, versions } = await planDiff(context, request, access);
-  const schema = schemaOf(paired);
-  const { signal, memory } = request;
-  async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
-    const options = {
-      readAhead,
-      memory,
-      signal,
-      makeFile: () => makeSpillFile(versions[1].table, "diff", SPILL_REMEDY),
-    };
-    try {
-      for await (const changes of rowChanges(comparison, options)) yield batchOf(schema, changes);
-    } catch (error) {
-      throw operationError(await removedError(versions, request, error), "diffTableVersions", signal);
-    }
-  }
+  const planned = await planDiff(context, request, access);
+  const schema = schemaOf(planned.paired);
   const result: QueryResult = resultOfBatches(schema, (isKept) =>
-    batches(isKept ? KEPT : context.streams.open()),
+    diffBatches(planned, schema, request, isKept ? KEPT : context.streams.open()),
   );
   // The schema makes the rows differences.
   return result as unknown as QueryResult<RowDifference>;
 };
+
+async function* diffBatches(
+  { comparison, versions }: PlannedDiff,
+  schema: Schema,
+  request: DiffTableVersionsRequest,
+  readAhead: ReadAhead,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const { signal, memory } = request;
+  const makeFile = () => makeSpillFile(versions[1].table, "diff", SPILL_REMEDY);
+  try {
+    for await (const changes of rowChanges(comparison, { readAhead, memory, signal, makeFile }))
+      yield batchOf(schema, changes);
+  } catch (error) {
+    throw operationError(await removedError(versions, request, error), "diffTableVersions", signal);
+  }
+}
 
 interface PlannedDiff {
   readonly comparison: Comparison;

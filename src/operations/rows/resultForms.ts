@@ -36,9 +36,7 @@ function rowForms(
   schema: Schema,
   batches: (isKept: boolean) => AsyncGenerator<RecordBatch, void, undefined>,
 ): RowForms {
-  async function* slices(forms: ValueForms): AsyncGenerator<Record<string, unknown>[], void, undefined> {
-    for await (const batch of batches(false)) yield* objectsOfBatch(batch, forms);
-  }
+  const slices = (forms: ValueForms) => objectSlices(batches(false), forms);
   return {
     async toArrow(): Promise<Table> {
       const batchList: RecordBatch[] = [];
@@ -54,11 +52,7 @@ function rowForms(
     },
     rows(options) {
       const forms = valueForms("rows", options);
-      return {
-        async *[Symbol.asyncIterator]() {
-          for await (const slice of slices(forms)) yield* slice;
-        },
-      };
+      return { [Symbol.asyncIterator]: () => eachObject(slices(forms)) };
     },
     async print(options) {
       const { printRows } = await printing.get();
@@ -70,6 +64,19 @@ function rowForms(
       return pulledStream(pieces, () => pieces.return(undefined));
     },
   };
+}
+
+async function* objectSlices(
+  batches: AsyncGenerator<RecordBatch, void, undefined>,
+  forms: ValueForms,
+): AsyncGenerator<Record<string, unknown>[], void, undefined> {
+  for await (const batch of batches) yield* objectsOfBatch(batch, forms);
+}
+
+async function* eachObject(
+  slices: AsyncGenerator<Record<string, unknown>[], void, undefined>,
+): AsyncGenerator<Record<string, unknown>, void, undefined> {
+  for await (const slice of slices) yield* slice;
 }
 
 async function* ipcPieces(

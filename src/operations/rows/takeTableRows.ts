@@ -12,9 +12,11 @@ import { readFoundRows, rowIdSet, rowsWithIds } from "../../query/filter/identif
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { batchRowsOf, returnedBatches } from "../../query/run/runQuery.js";
 import { type RowsOfFragment, rowsAtOffsets } from "../../query/scan/rowPlaces.js";
-import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
+import { KEPT } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type ManifestFile, schemaMetadataOf } from "../../table/versions/manifest.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
@@ -45,21 +47,38 @@ export const takeTableRows: OperationBody<"takeTableRows"> = async (context, req
     { withRowId, maxColumns },
   );
   const projection = await runAsync(selecting, signal);
-  const source = versionSource(snapshot);
-  const numbers = new RowNumbers(source, manifest, snapshot.path);
   const batchRows = batchRowsOf(projection, batchSize);
-  async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
-    try {
-      const parts = await named.find(source, snapshot.file);
-      const reading = { projection, readAhead, memory, signal };
-      const rows = readFoundRows(source, reading, parts, named.repeats);
-      yield* returnedBatches(rows, { projection, batchRows, batchBytes, memory, signal }, numbers);
-    } catch (error) {
-      throw operationError(await removedError([snapshot], request, error), "takeTableRows", signal);
-    }
-  }
-  return resultOfBatches(projection.schema, (isKept) => batches(isKept ? KEPT : context.streams.open()));
+  const source = versionSource(snapshot);
+  const taking = { snapshot, source, numbers: new RowNumbers(source, manifest, snapshot.path), named };
+  const options = { projection, batchRows, batchBytes, memory, signal };
+  return resultOfBatches(projection.schema, (isKept) =>
+    takenBatches(taking, request, { ...options, readAhead: isKept ? KEPT : context.streams.open() }),
+  );
 };
+
+interface Taking {
+  readonly snapshot: OpenVersion<OperationContext>;
+  readonly source: FragmentSource;
+  readonly numbers: RowNumbers;
+  readonly named: NamedRows;
+}
+
+/** Options of the batches, and of reading them. */
+type TakeOptions = Parameters<typeof returnedBatches>[1] & Parameters<typeof readFoundRows>[1];
+
+async function* takenBatches(
+  { snapshot, source, numbers, named }: Taking,
+  request: TakeTableRowsRequest,
+  options: TakeOptions,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  try {
+    const parts = await named.find(source, snapshot.file);
+    const rows = readFoundRows(source, options, parts, named.repeats);
+    yield* returnedBatches(rows, options, numbers);
+  } catch (error) {
+    throw operationError(await removedError([snapshot], request, error), "takeTableRows", request.signal);
+  }
+}
 
 /** @throws InvalidInputError unless the request has one list of integers */
 async function readNamedRows({ rowIds, offsets }: TakeTableRowsRequest): Promise<NamedRows> {

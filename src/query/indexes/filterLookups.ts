@@ -115,9 +115,12 @@ export class FilterLookups {
    * @throws CorruptFileError
    */
   plan(fragments: readonly DataFragment[], wantedRows: number): Promise<IndexUse | null> {
-    const { version } = this.#filter;
+    const { version, predicate, types, isForced, optionsOf } = this.#filter;
     return planIndexUse({
-      ...this.#filter,
+      predicate,
+      types,
+      isForced,
+      optionsOf,
       fragments,
       hasStableIds: hasStableRowIds(version.file.manifest),
       wantedRows,

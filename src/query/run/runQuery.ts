@@ -10,8 +10,11 @@ import { expressionRows } from "../columns/computedColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { computationEffort, type Projection, returnedColumns } from "../columns/projection.js";
 import type { RowNumbers } from "../columns/systemColumns.js";
+import type { Filter } from "../filter/filter.js";
+import type { Order } from "../order/order.js";
 import { observedScan } from "../scan/observer.js";
 import type { BatchRows, ScanRequest } from "../scan/scan.js";
+import type { VectorSearch } from "../vector/vectorSearch.js";
 import type { QueryOptions, QueryPlan } from "./queryPlan.js";
 
 /** Filters, searches by vector, searches by text and sorting are each loaded with their first query. */
@@ -35,14 +38,15 @@ export function runQuery(
     return after(byText, ({ rankedBatches }) => rankedBatches(source, plan, textSearch, numbers, options));
   }
   const batchRows = batchRowsOf(projection, options.batchRows);
-  const request = { ...plan, ...options, batchRows };
+  const request = requestOf(plan, numbers, options, batchRows);
+  // The checks narrow the members of the plan, which those of the request equal.
   const rows =
     search !== null
-      ? after(byVector, ({ searchedRows }) => searchedRows(source, { ...request, search, filter, numbers }))
+      ? after(byVector, ({ searchedRows }) => searchedRows(source, request as Requests["search"]))
       : order !== null
-        ? after(ordering, ({ orderedRows }) => orderedRows(source, { ...request, filter, order, numbers }))
+        ? after(ordering, ({ orderedRows }) => orderedRows(source, request as Requests["order"]))
         : filter !== null
-          ? after(filtering, ({ filteredRows }) => filteredRows(source, { ...request, filter, numbers }))
+          ? after(filtering, ({ filteredRows }) => filteredRows(source, request as Requests["filter"]))
           : null;
   if (rows === null) {
     const scanned = observedScan(source, options.observer, scanOf(plan, options, batchRows));
@@ -115,6 +119,25 @@ export async function* returnedBatches(
   } finally {
     memory?.note(SELECTED, 0);
   }
+}
+
+interface Requests {
+  readonly search: RowsRequest & { readonly search: VectorSearch };
+  readonly order: RowsRequest & { readonly order: Order };
+  readonly filter: RowsRequest & { readonly filter: Filter };
+}
+
+type RowsRequest = ReturnType<typeof requestOf>;
+
+/** Lists every member, for the reason of {@link scanOf}. */
+function requestOf(plan: QueryPlan, numbers: RowNumbers, options: QueryOptions, batchRows: number) {
+  const { fragments, projection, search, filter, order, offset, limit } = plan;
+  const { batchBytes, readAhead, memory, signal, observer, makeFile, sortBytes } = options;
+  // biome-ignore format: one line for each kind of member
+  return {
+    fragments, projection, search, filter, order, numbers, offset, limit,
+    batchRows, batchBytes, readAhead, memory, signal, observer, makeFile, sortBytes,
+  };
 }
 
 /** Lists every member: spread objects get new hidden classes, for which V8 discards compiled code. */

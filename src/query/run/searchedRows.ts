@@ -40,15 +40,30 @@ export async function* searchedRows(
   const takeSource = observer?.source("take", source) ?? source;
   const stepSize = Math.min(request.batchRows, projection.hasBlobs ? READ_BLOB_ROWS : READ_ROWS);
   const plan = { fragments, projection: { ...projection, withAddresses: true }, signal };
-  async function* read(): AsyncGenerator<BatchRows> {
-    for await (const near of observer?.rows("search", results) ?? results) {
-      for (const part of partsOf(near, stepSize)) {
-        const rows = await readRowsAtAddresses(takeSource, plan, addressesIn(part));
-        yield withFound(rows, search.resultColumns, part);
-      }
+  const found = observer?.rows("search", results) ?? results;
+  const taking = { plan, stepSize, resultColumns: search.resultColumns };
+  const rows = takenRows(takeSource, found, taking);
+  yield* observer?.rows("take", rows) ?? rows;
+}
+
+interface TakeOptions {
+  readonly plan: Parameters<typeof readRowsAtAddresses>[1];
+  readonly stepSize: number;
+  readonly resultColumns: readonly FoundColumn[];
+}
+
+/** Reads the columns of rows that a search found. */
+async function* takenRows(
+  source: FragmentSource,
+  found: AsyncIterable<FoundBatch>,
+  { plan, stepSize, resultColumns }: TakeOptions,
+): AsyncGenerator<BatchRows> {
+  for await (const near of found) {
+    for (const part of partsOf(near, stepSize)) {
+      const rows = await readRowsAtAddresses(source, plan, addressesIn(part));
+      yield withFound(rows, resultColumns, part);
     }
   }
-  yield* observer?.rows("take", read()) ?? read();
 }
 
 /** Result of a search: the index of the query vector, the distance, and the address of each row. */

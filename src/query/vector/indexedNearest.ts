@@ -115,17 +115,19 @@ async function searchIndex(
   const rows = await SearchableRows.of(source, request, covered, index.path);
   const vectors = queries.map(({ numbers }) => Float64Array.from(numbers.subarray(0, column.dimension)));
   for (const { covered: segmentIds, open } of index.segments) {
+    const { leastProbes, mostProbes } = probesOf(search, open.partitionCount);
     await open.search(
       {
-        ...probesOf(search, open.partitionCount),
+        leastProbes,
+        mostProbes,
         queries: vectors,
         wantedRows: most,
-        ...(search.requested.beam !== undefined && { beam: search.requested.beam }),
+        beam: search.requested.beam,
         // Nearer rows would displace the wanted ones.
         lowerBound: isRefined ? search.lowerBound - slackAt(search.lowerBound) : search.lowerBound,
         upperBound: isRefined ? Number.NaN : search.upperBound,
         locate: (low, high, address) => rows.locate(low, high, segmentIds, address),
-        ...(signal && { signal }),
+        signal,
       },
       nearest,
     );

@@ -218,7 +218,10 @@ export class LatestVersions {
     const isSame = remembered !== undefined && isUntouched(remembered, directoryStat);
     if (isSame && remembered.showsNextChange) {
       const hasNext = (await this.#disk.stat(remembered.nextPath)) !== null;
-      if (!hasNext) return { ...remembered.entry, directory: directoryStat };
+      if (!hasNext) {
+        const { version, scheme, path } = remembered.entry;
+        return { version, scheme, path, directory: directoryStat };
+      }
     } else if (
       remembered !== undefined &&
       ((isSame && !showsNextChangeNow) || isHint(remembered, directoryStat))
