@@ -1,7 +1,6 @@
 /**
- * The values that were last computed for some objects. A `WeakMap` that lives long would keep the value of
- * each object until a full garbage collection, with all that it refers to: in V8, minor collections do not
- * remove the values of a map that has outlived some of them. Queries make such objects by the thousand.
+ * The values that were last computed for some objects. Queries make such objects by the thousand. In a
+ * `WeakMap` that lives long, V8 keeps the value of each until a full garbage collection.
  */
 
 const MOST_VALUES = 8;

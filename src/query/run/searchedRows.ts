@@ -40,9 +40,9 @@ export async function* searchedRows(
   const takeSource = observer?.source("take", source) ?? source;
   const stepSize = Math.min(request.batchRows, projection.hasBlobs ? READ_BLOB_ROWS : READ_ROWS);
   const plan = { fragments, projection: { ...projection, withAddresses: true }, signal };
-  const found = observer?.rows("search", results) ?? results;
+  const nearestRows = observer?.rows("search", results) ?? results;
   const taking = { plan, stepSize, resultColumns: search.resultColumns };
-  const rows = takenRows(takeSource, found, taking);
+  const rows = takenRows(takeSource, nearestRows, taking);
   yield* observer?.rows("take", rows) ?? rows;
 }
 
@@ -55,10 +55,10 @@ interface TakeOptions {
 /** Reads the columns of rows that a search found. */
 async function* takenRows(
   source: FragmentSource,
-  found: AsyncIterable<FoundBatch>,
+  batches: AsyncIterable<FoundBatch>,
   { plan, stepSize, resultColumns }: TakeOptions,
 ): AsyncGenerator<BatchRows> {
-  for await (const near of found) {
+  for await (const near of batches) {
     for (const part of partsOf(near, stepSize)) {
       const rows = await readRowsAtAddresses(source, plan, addressesIn(part));
       yield withFound(rows, resultColumns, part);
