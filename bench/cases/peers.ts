@@ -57,7 +57,8 @@ const lookup: BenchCase = {
       const result = await ns.queryTable({ id: ["t"], columns: RETURNED, filter: `i = ${key}` });
       return (await result.toArrow()).numRows;
     };
-    const keyOf = (call: number): number => (call * 7919) % 1_000_000;
+    const values = rowsFrom(0, rowCountOf(size)).getChild("i")?.toArray() as Int32Array;
+    const keyOf = (call: number): number => values[(call * 7919) % values.length];
     for (let call = 0; call < 20; call++) {
       const key = keyOf(call);
       const [rows, expected] = [await ours(key), statement.all(key).length];
