@@ -1,8 +1,9 @@
 /**
  * Groups modules into the files of the package for Node.js.
  *
- * Modules that the same parts load share a file. Two files become one if that costs less than it saves: each
- * file that a part opens costs as much time as parsing {@link FILE_BYTES} more.
+ * A part is what one import at run time loads, or what a whole first call does ({@link FIRST_CALLS}). Modules
+ * that the same parts load share a file. Two files become one if that costs less than it saves: each file that
+ * a part opens costs as much time as parsing {@link FILE_BYTES} more, and so does each that the file imports.
  */
 
 import { readFile } from "node:fs/promises";
