@@ -45,6 +45,7 @@ const FIRST_CALLS = (() => {
     delete: ["engine/updating", ...change],
     update: ["engine/updating", "expression/bind/arithmeticTypes", ...change, ...texts],
     merge: ["engine/merging", ...change],
+    optimize: ["engine/upkeep", "table/cleanup/cleanup", "catalog/rows/catalogTable", ...change],
     buildNumberIndex: [...index, "indexes/scalar/btree"],
     buildTextIndex: [...index, "indexes/text/textIndex", ...texts],
     buildVectorIndex: [...index, "indexes/vector/ivf/buildIvf"],
