@@ -76,7 +76,7 @@ describe.runIf(process.platform !== "win32")("a process without free descriptors
   it.each([
     { form: "esm", free: 0, before: "nothing" },
     { form: "esm", free: 3, before: "nothing" },
-    { form: "esm", free: 12, before: "nothing" },
+    { form: "esm", free: 6, before: "nothing" },
     { form: "esm", free: 6, before: "a count" },
     { form: "cjs", free: 0, before: "nothing" },
   ] as const)("can make every call once there are descriptors again: $form, $free free, after $before", async ({
