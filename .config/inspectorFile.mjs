@@ -33,6 +33,7 @@ const includedStemmers = {
 /** Leaves out the operations that change tables, because the page only reads. What a compaction would gain stays. */
 const READING = {
   [join(SOURCE, "engine", "changing.ts")]: "export {};",
+  [join(SOURCE, "engine", "backfilling.ts")]: "export {};",
   [join(SOURCE, "engine", "upkeep.ts")]: `export { optimizeTable } from "../operations/table/optimizeTable.js";`,
 };
 const onlyReads = { name: "only-reads", load: (id) => READING[resolve(id)] ?? null };

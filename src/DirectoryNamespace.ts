@@ -70,6 +70,7 @@ const PARTS: {
   altering: lazyModule(() => import("./engine/altering.js")),
   changing: lazyModule(() => import("./engine/changing.js")),
   indexing: lazyModule(() => import("./engine/indexing.js")),
+  backfilling: lazyModule(() => import("./engine/backfilling.js")),
   upkeep: lazyModule(() => import("./engine/upkeep.js")),
 };
 

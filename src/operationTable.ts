@@ -37,6 +37,7 @@ export type Part =
   | "altering"
   | "changing"
   | "indexing"
+  | "backfilling"
   | "upkeep";
 
 /** Traits that most operations do not have. */
@@ -86,6 +87,7 @@ const merging = operationOf("merging");
 const altering = operationOf("altering");
 const changing = operationOf("changing");
 const indexing = operationOf("indexing");
+const backfilling = operationOf("backfilling");
 const upkeepOf = operationOf("upkeep");
 
 /** Content of a member: a value that the operation checks, an object, or a list of objects. */
@@ -405,7 +407,7 @@ export const OPERATIONS = {
     schemas.AlterTableDropColumnsRequest,
     schemas.AlterTableDropColumnsResponse
   >()(values("branch columns message")),
-  alterTableBackfillColumns: upkeepOf<
+  alterTableBackfillColumns: backfilling<
     schemas.AlterTableBackfillColumnsRequest,
     schemas.AlterTableBackfillColumnsResponse
   >()(
@@ -415,7 +417,7 @@ export const OPERATIONS = {
       "readVersion taskSize numFrags commitGranularity manifest message",
     ),
   ),
-  runBackfillTask: upkeepOf<clusters.RunBackfillTaskRequest, clusters.BackfillTaskReport>()(
+  runBackfillTask: backfilling<clusters.RunBackfillTaskRequest, clusters.BackfillTaskReport>()(
     values(
       "branch version onProgress taskId jobId column where fragmentId firstRow lastRow rows",
       "meaning content key checkpointSize minCheckpointSize intraApplierConcurrency",

@@ -1,7 +1,5 @@
 /** Operations that start or control long work. The first call of one of them loads this module. */
 
-export { alterTableBackfillColumns } from "../operations/schema/alterTableBackfillColumns.js";
-export { runBackfillTask } from "../operations/schema/runBackfillTask.js";
 export { cleanupTable } from "../operations/table/cleanupTable.js";
 export { configureCleanup } from "../operations/table/configureCleanup.js";
 export { configureLsmWrites } from "../operations/table/configureLsmWrites.js";

@@ -102,12 +102,12 @@ describe.runIf(process.platform !== "win32")("a process without free descriptors
     expect(later).toEqual({});
   });
 
-  it("makes its first calls with 52 free descriptors", async () => {
+  it("makes its first calls with 40 free descriptors", async () => {
     const text = `${IMPORTS.esm} ${CALLS}
       const ns = new DirectoryNamespace({ root: process.argv[2], workers: 0, durability: "none" });
       const held = [];
       for (;;) try { held.push(fs.openSync("/dev/null")); } catch { break; }
-      for (let count = 0; count < 52; count++) fs.closeSync(held.pop());
+      for (let count = 0; count < 40; count++) fs.closeSync(held.pop());
       console.log(JSON.stringify(await outcomes(callsOf(ns, ns.table("t")))));
       await ns.close();`;
     expect(JSON.parse(await runText(text, "ulimit -n 300"))).toEqual({});
