@@ -1,11 +1,9 @@
 /** AggregateTable: functions of groups of rows. This operation is not in the namespace spec. */
 
-import type { RecordBatch } from "apache-arrow";
 import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ExpressionInput } from "../../expression/expression.js";
 import { isExpression } from "../../expression/isExpression.js";
-import type { AggregateTableRequest } from "../../namespace/queries.js";
 import { shortly } from "../../optionMembers.js";
 import { type AggregatePlan, planAggregate } from "../../query/aggregate/aggregatePlan.js";
 import {
@@ -15,19 +13,16 @@ import {
   type ResultOrder,
   resultOrder,
 } from "../../query/aggregate/aggregateQuery.js";
-import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { sortColumns } from "../../query/order/sortColumns.js";
 import { decodeSchema } from "../../schema/schema.js";
-import type { OpenVersion } from "../../table/versions/tableAt.js";
-import type { OperationContext } from "../context.js";
-import { operationError } from "../failure.js";
 import { filterOf, optionalFilter, parametersOf } from "../filter.js";
 import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
-import { removedError, requireSnapshot } from "../snapshot.js";
+import { requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
+import { reportedBatches } from "./reportedBatches.js";
 import { resultOfBatches } from "./resultForms.js";
 
 export const aggregateTable: OperationBody<"aggregateTable"> = async (context, request, access) => {
@@ -71,30 +66,16 @@ export const aggregateTable: OperationBody<"aggregateTable"> = async (context, r
     makeFile: () => makeSpillFile(snapshot.table, "groupBy", "a filter gives fewer groups"),
   };
   const source = versionSource(snapshot);
-  const planned = { snapshot, source, numbers: new RowNumbers(source, manifest, snapshot.path), query };
-  return resultOfBatches(plan.schema, () =>
-    resultBatches(planned, request, { ...options, readAhead: context.streams.open() }),
-  );
+  const numbers = new RowNumbers(source, manifest, snapshot.path);
+  const reading = { operation: "aggregateTable", request, versions: [snapshot] };
+  return resultOfBatches(plan.schema, () => {
+    const readAhead = context.streams.open();
+    return reportedBatches(
+      () => aggregateBatches(source, query, numbers, { ...options, readAhead }),
+      reading,
+    );
+  });
 };
-
-interface PlannedAggregate {
-  readonly snapshot: OpenVersion<OperationContext>;
-  readonly source: FragmentSource;
-  readonly numbers: RowNumbers;
-  readonly query: AggregateQuery;
-}
-
-async function* resultBatches(
-  { snapshot, source, numbers, query }: PlannedAggregate,
-  request: AggregateTableRequest,
-  options: AggregateQueryOptions,
-): AsyncGenerator<RecordBatch, void, undefined> {
-  try {
-    yield* aggregateBatches(source, query, numbers, options);
-  } catch (error) {
-    throw operationError(await removedError([snapshot], request, error), "aggregateTable", request.signal);
-  }
-}
 
 function readKeys(groupBy: unknown): readonly ExpressionInput[] {
   if (isAbsent(groupBy)) return [];

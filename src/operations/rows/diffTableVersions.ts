@@ -13,16 +13,16 @@ import {
   type RowChanges,
   rowChanges,
 } from "../../query/compare/rowChanges.js";
-import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
+import { KEPT } from "../../rows/readAhead.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
 import { optionalVersion, requireVersion } from "../request.js";
 import { keyNames, requireKey } from "../rowKey.js";
-import { removedError, requireSnapshot } from "../snapshot.js";
+import { requireSnapshot } from "../snapshot.js";
 import { makeSpillFile } from "../spillFile.js";
+import { reportedBatches } from "./reportedBatches.js";
 import { resultOfBatches } from "./resultForms.js";
 
 const SPILL_REMEDY = "compare versions with fewer differences";
@@ -31,29 +31,22 @@ const SPILL_REMEDY = "compare versions with fewer differences";
 const KINDS = ["added", "removed", "changed"] as const;
 
 export const diffTableVersions: OperationBody<"diffTableVersions"> = async (context, request, access) => {
-  const planned = await planDiff(context, request, access);
-  const schema = schemaOf(planned.paired);
-  const result: QueryResult = resultOfBatches(schema, (isKept) =>
-    diffBatches(planned, schema, request, isKept ? KEPT : context.streams.open()),
-  );
+  const { comparison, paired, versions } = await planDiff(context, request, access);
+  const schema = schemaOf(paired);
+  const { signal, memory } = request;
+  const makeFile = () => makeSpillFile(versions[1].table, "diff", SPILL_REMEDY);
+  const reading = { operation: "diffTableVersions", request, versions };
+  const result: QueryResult = resultOfBatches(schema, (isKept) => {
+    const readAhead = isKept ? KEPT : context.streams.open();
+    const changes = () => rowChanges(comparison, { readAhead, memory, signal, makeFile });
+    return reportedBatches(() => batchesOf(schema, changes()), reading);
+  });
   // The schema makes the rows differences.
   return result as unknown as QueryResult<RowDifference>;
 };
 
-async function* diffBatches(
-  { comparison, versions }: PlannedDiff,
-  schema: Schema,
-  request: DiffTableVersionsRequest,
-  readAhead: ReadAhead,
-): AsyncGenerator<RecordBatch, void, undefined> {
-  const { signal, memory } = request;
-  const makeFile = () => makeSpillFile(versions[1].table, "diff", SPILL_REMEDY);
-  try {
-    for await (const changes of rowChanges(comparison, { readAhead, memory, signal, makeFile }))
-      yield batchOf(schema, changes);
-  } catch (error) {
-    throw operationError(await removedError(versions, request, error), "diffTableVersions", signal);
-  }
+async function* batchesOf(schema: Schema, changes: AsyncIterable<RowChanges>): AsyncGenerator<RecordBatch> {
+  for await (const some of changes) yield batchOf(schema, some);
 }
 
 interface PlannedDiff {

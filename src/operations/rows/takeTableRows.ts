@@ -15,13 +15,11 @@ import { type RowsOfFragment, rowsAtOffsets } from "../../query/scan/rowPlaces.j
 import { KEPT } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type ManifestFile, schemaMetadataOf } from "../../table/versions/manifest.js";
-import type { OpenVersion } from "../../table/versions/tableAt.js";
-import type { OperationContext } from "../context.js";
-import { operationError } from "../failure.js";
 import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
 import { requireRowOffsets } from "../requestValues.js";
-import { removedError, requireSnapshot } from "../snapshot.js";
+import { requireSnapshot } from "../snapshot.js";
+import { reportedBatches } from "./reportedBatches.js";
 import { resultOfBatches } from "./resultForms.js";
 import { countedOffsets, requireRowIds } from "./rowIdList.js";
 
@@ -49,35 +47,27 @@ export const takeTableRows: OperationBody<"takeTableRows"> = async (context, req
   const projection = await runAsync(selecting, signal);
   const batchRows = batchRowsOf(projection, batchSize);
   const source = versionSource(snapshot);
-  const taking = { snapshot, source, numbers: new RowNumbers(source, manifest, snapshot.path), named };
-  const options = { projection, batchRows, batchBytes, memory, signal };
-  return resultOfBatches(projection.schema, (isKept) =>
-    takenBatches(taking, request, { ...options, readAhead: isKept ? KEPT : context.streams.open() }),
-  );
+  const numbers = new RowNumbers(source, manifest, snapshot.path);
+  const find = () => named.find(source, snapshot.file);
+  const reading = { operation: "takeTableRows", request, versions: [snapshot] };
+  return resultOfBatches(projection.schema, (isKept) => {
+    const readAhead = isKept ? KEPT : context.streams.open();
+    const options = { projection, batchRows, batchBytes, memory, signal, readAhead };
+    return reportedBatches(() => takenBatches(source, find, named.repeats, numbers, options), reading);
+  });
 };
-
-interface Taking {
-  readonly snapshot: OpenVersion<OperationContext>;
-  readonly source: FragmentSource;
-  readonly numbers: RowNumbers;
-  readonly named: NamedRows;
-}
 
 /** Options of the batches, and of reading them. */
 type TakeOptions = Parameters<typeof returnedBatches>[1] & Parameters<typeof readFoundRows>[1];
 
 async function* takenBatches(
-  { snapshot, source, numbers, named }: Taking,
-  request: TakeTableRowsRequest,
+  source: FragmentSource,
+  find: () => Promise<RowsOfFragment[]>,
+  repeats: NamedRows["repeats"],
+  numbers: RowNumbers,
   options: TakeOptions,
 ): AsyncGenerator<RecordBatch, void, undefined> {
-  try {
-    const parts = await named.find(source, snapshot.file);
-    const rows = readFoundRows(source, options, parts, named.repeats);
-    yield* returnedBatches(rows, options, numbers);
-  } catch (error) {
-    throw operationError(await removedError([snapshot], request, error), "takeTableRows", request.signal);
-  }
+  yield* returnedBatches(readFoundRows(source, options, await find(), repeats), options, numbers);
 }
 
 /** @throws InvalidInputError unless the request has one list of integers */
