@@ -65,7 +65,7 @@ export class RowIdRuns {
   readonly #runOfPiece: Uint32Array;
 
   constructor(runs: readonly IdRun[], rowCount: number) {
-    this.#starts = Uint32Array.of(...runs.map(({ start }) => start), rowCount);
+    this.#starts = Uint32Array.from([...runs.map(({ start }) => start), rowCount]);
     this.#lows = Uint32Array.from(runs, ({ low }) => low);
     this.#highs = Uint32Array.from(runs, ({ high }) => high);
     this.#runOfPiece = new Uint32Array((rowCount >>> PIECE_BITS) + 1);

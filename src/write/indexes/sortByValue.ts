@@ -116,7 +116,7 @@ async function* sortWithIds(
     orders: [order],
     keyPlaces: [0],
     limit: Number.POSITIVE_INFINITY,
-    sortBytes: sortBytes,
+    sortBytes,
   });
   for await (const { columns, rowCount } of sorted) {
     const [values, ids] = columns;
