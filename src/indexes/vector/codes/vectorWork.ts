@@ -11,8 +11,8 @@ import { isSharedMemory } from "../../../bytes/sharedCopy.js";
  * Multiplications per piece: few milliseconds in this thread. Its pieces grow from the first, because kernels
  * are slow until the engine has compiled them well.
  */
-const OF_THIS_THREAD = { first: 2 ** 20, most: 2 ** 23 };
-const OF_THREADS = { first: 2 ** 26, most: 2 ** 26 };
+const OWN_PIECES = { first: 2 ** 20, most: 2 ** 23 };
+const THREAD_PIECES = { first: 2 ** 26, most: 2 ** 26 };
 const MAX_ROWS = 8192;
 
 /** Rows to process in pieces. */
@@ -72,7 +72,7 @@ export class VectorWork {
     let next = 0;
     let failure: { readonly error: unknown } | null = null;
     // Small work would end before a thread gets it.
-    const threads = rowCount * products > OF_THIS_THREAD.most ? this.threads : 0;
+    const threads = rowCount * products > OWN_PIECES.most ? this.threads : 0;
     const goAlong = async (
       lane: number,
       { first, most }: { readonly first: number; readonly most: number },
@@ -98,9 +98,9 @@ export class VectorWork {
     };
     const pool = this.pool;
     const others = Array.from({ length: threads }, (_, lane) =>
-      goAlong(lane + 1, OF_THREADS, (input) => (pool as WorkerPool).run(task, input)),
+      goAlong(lane + 1, THREAD_PIECES, (input) => (pool as WorkerPool).run(task, input)),
     );
-    await Promise.all([...others, goAlong(0, OF_THIS_THREAD, (input) => task.run(input))]);
+    await Promise.all([...others, goAlong(0, OWN_PIECES, (input) => task.run(input))]);
     // The compiler does not see that a lane may have set it.
     const failed = failure as { readonly error: unknown } | null;
     if (failed !== null) throw failed.error;
