@@ -96,7 +96,7 @@ async function expectSame(
   metric: FloatMetric,
   rows: readonly TestRow[],
 ): Promise<void> {
-  let [ours, theirs] = [0, 0];
+  let [ours, theirs, others] = [0, 0, 0];
   for (let query = 0; query < 20; query++) {
     const vector = vectorOf(rows[query * 37]);
     const wanted = new Set(
@@ -119,13 +119,16 @@ async function expectSame(
     theirs += there.filter(({ id }) => wanted.has(id)).length;
     // With 4-bit codes the reference rounds distances in larger partitions: only recall is compared.
     if (name.startsWith("IVF_PQ_4")) continue;
-    // Graph walks may end at other rows; common rows have equal distances.
-    const same = new Map(name.includes("HNSW") ? there.map(({ id, _distance }) => [id, _distance]) : []);
-    for (const [row, { id, _distance }] of matches.entries()) {
-      const theirDistance = same.size === 0 ? there[row]._distance : (same.get(id) ?? _distance);
-      expect(Math.abs(_distance - theirDistance)).toBeLessThan(1e-3);
+    const theirDistances = new Map(there.map(({ id, _distance }) => [id, _distance]));
+    for (const { id, _distance } of matches) {
+      const theirDistance = theirDistances.get(id);
+      if (theirDistance === undefined) others++;
+      else expect(Math.abs(_distance - theirDistance)).toBeLessThan(1e-3);
     }
   }
+  // Graph walks may end at other rows. Estimates of two rows may differ only in how sums are rounded; that
+  // decides which of them is refined, if they compete for the last place.
+  if (!name.startsWith("IVF_PQ_4") && !name.includes("HNSW")) expect(others).toBeLessThanOrEqual(1);
   expect(ours).toBeGreaterThanOrEqual(theirs - 2);
 }
 
