@@ -115,10 +115,6 @@ export class KernelCode {
   store16(address: IntegerOperand, value: IntegerOperand, offset = 0): void {
     this.#store(address, Integer.of(value), 0x3b, offset);
   }
-  /** Copies bytes; both ranges may overlap. */
-  copyBytes(to: Integer, from: Integer, length: Integer): void {
-    this.#emit([to.instructions, from.instructions, length.instructions, 0xfc, 0x0a, 0, 0]);
-  }
 
   /** The body of the function in its binary form: its locals, then its statements. */
   encode(): { readonly parameterCount: number; readonly body: Instructions } {

@@ -27,10 +27,12 @@ export const SUMS = MAX_ASKED * 4;
 export const CHOSEN = SUMS + MAX_ASKED * 8;
 const CHOSEN_INDICES = CHOSEN + 4;
 const CHOSEN_ADDRESSES = CHOSEN_INDICES + MAX_ASKED * 4;
-export const LANE_BYTES = CHOSEN + MAX_ASKED * 8 + STEP_BYTES;
+/** Bytes of a cache line. */
+const LINE_BYTES = 64;
+/** Whole lines, so that a vector of whole lines does not share one with the next vector. */
+export const LANE_BYTES = CHOSEN + MAX_ASKED * 8 + LINE_BYTES;
 /** Number of steps that the code repeats. Longer vectors have a loop. */
 const MAX_IN_LINE = 64;
-const LINE_BYTES = 64;
 /** Bytes of a vector that are loaded into the cache before it is measured. */
 const TOUCHED_BYTES = 512;
 
