@@ -47,6 +47,10 @@ export async function mapParallel<Item, Result>(
   map: (item: Item, index: number) => Promise<Result>,
   signal?: AbortSignal,
 ): Promise<Result[]> {
+  if (items.length === 1) {
+    signal?.throwIfAborted();
+    return [await map(items[0], 0)];
+  }
   const results = new Array<Result>(items.length);
   const work = async (index: number): Promise<void> => {
     results[index] = await map(items[index], index);

@@ -29,10 +29,7 @@ const READ_ROWS = 8192;
 const READ_BLOB_ROWS = 256;
 
 /** Yields outputs, columns of the search, and addresses. Offset and limit apply to each query vector. */
-export async function* searchedRows(
-  source: FragmentSource,
-  request: SearchRequest,
-): AsyncGenerator<BatchRows> {
+export function searchedRows(source: FragmentSource, request: SearchRequest): AsyncGenerator<BatchRows> {
   const { search, observer, projection, fragments, signal } = request;
   const { order } = request;
   const results =
@@ -43,7 +40,7 @@ export async function* searchedRows(
   const nearestRows = observer?.rows("search", results) ?? results;
   const taking = { plan, stepSize, resultColumns: search.resultColumns };
   const rows = takenRows(takeSource, nearestRows, taking);
-  yield* observer?.rows("take", rows) ?? rows;
+  return observer?.rows("take", rows) ?? rows;
 }
 
 interface TakeOptions {
@@ -116,25 +113,25 @@ async function* foundBatches(source: FragmentSource, request: SearchRequest): As
   const neighbors = usesIndex
     ? nearestByIndex(source, searched, index, maxRows)
     : nearestBySketches(source, searched, maxRows);
-  for await (const near of joined(neighbors)) {
-    for await (const batch of selected(source, request, search.postfilter, near)) {
-      const queries = numbersOf(batch.columns[0]);
-      const rows = new Uint32Array(batch.rowCount);
-      let count = 0;
-      for (let row = 0; row < batch.rowCount; row++) {
-        if (queries[row] !== query) {
-          query = queries[row];
-          skip = offset;
-          left = limit;
-        }
-        if (skip > 0) skip--;
-        else if (left > 0) {
-          left--;
-          rows[count++] = row;
-        }
+  const { postfilter } = search;
+  const near = joined(neighbors);
+  for await (const batch of postfilter === null ? near : selected(source, request, postfilter, near)) {
+    const queries = numbersOf(batch.columns[0]);
+    const rows = new Uint32Array(batch.rowCount);
+    let count = 0;
+    for (let row = 0; row < batch.rowCount; row++) {
+      if (queries[row] !== query) {
+        query = queries[row];
+        skip = offset;
+        left = limit;
       }
-      if (count > 0) yield count === rows.length ? batch : pick(batch, rows.subarray(0, count));
+      if (skip > 0) skip--;
+      else if (left > 0) {
+        left--;
+        rows[count++] = row;
+      }
     }
+    if (count > 0) yield count === rows.length ? batch : pick(batch, rows.subarray(0, count));
   }
 }
 
@@ -189,22 +186,20 @@ function* partsOf(batch: FoundBatch, partRows: number): Generator<FoundBatch> {
 async function* selected(
   source: FragmentSource,
   request: SearchRequest,
-  filter: Filter | null,
-  batch: FoundBatch,
+  filter: Filter,
+  batches: AsyncIterable<FoundBatch>,
 ): AsyncGenerator<FoundBatch> {
-  if (filter === null) {
-    yield batch;
-    return;
-  }
   const { fragments, signal, search, numbers, observer } = request;
   const filterSource = observer?.source("filter", source) ?? source;
   const plan = { fragments, projection: filter.projection, signal };
-  for (const part of partsOf(batch, READ_ROWS)) {
-    const read = await readRowsAtAddresses(filterSource, plan, addressesIn(part));
-    const { columns } = withFound(read, search.resultColumns, part);
-    const inputs = await columnsFrom(filter.inputs, numbers, columns);
-    const rows = await runAsync(filter.expression.select(inputs, part.rowCount), signal);
-    yield rows === null ? part : pick(part, rows);
+  for await (const batch of batches) {
+    for (const part of partsOf(batch, READ_ROWS)) {
+      const read = await readRowsAtAddresses(filterSource, plan, addressesIn(part));
+      const { columns } = withFound(read, search.resultColumns, part);
+      const inputs = await columnsFrom(filter.inputs, numbers, columns);
+      const rows = await runAsync(filter.expression.select(inputs, part.rowCount), signal);
+      yield rows === null ? part : pick(part, rows);
+    }
   }
 }
 

@@ -113,7 +113,7 @@ async function searchIndex(
   const nearest = queries.map(() => new NearestRows(isRefined && !isExact ? Math.max(most, room) : most));
   if (covered.length === 0) return nearest;
   const rows = await SearchableRows.of(source, request, covered, index.path);
-  const vectors = queries.map(({ numbers }) => Float64Array.from(numbers.subarray(0, column.dimension)));
+  const vectors = queries.map(({ numbers }) => new Float64Array(numbers.subarray(0, column.dimension)));
   for (const { covered: segmentIds, open } of index.segments) {
     const { leastProbes, mostProbes } = probesOf(search, open.partitionCount);
     await open.search(

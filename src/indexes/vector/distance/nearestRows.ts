@@ -97,12 +97,21 @@ export class NearestRows {
 
   /** Sorts the rows and keeps the first. */
   #cut(): void {
-    const { distances, addresses } = this.#sorted();
-    const count = Math.min(this.count, distances.length);
-    this.#distances.set(distances.subarray(0, count));
-    this.#addresses.set(addresses.subarray(0, 2 * count));
-    this.#keptRows = count;
-    if (count === this.count) this.#farthest = distances[count - 1];
+    if (!this.#isAscending()) {
+      const { distances, addresses } = this.#sorted();
+      this.#distances.set(distances);
+      this.#addresses.set(addresses);
+      this.#keptRows = distances.length;
+    }
+    this.#keptRows = Math.min(this.count, this.#keptRows);
+    if (this.#keptRows === this.count) this.#farthest = this.#distances[this.count - 1];
+  }
+
+  /** True if each row is farther than the one before, as rows of a graph search are. */
+  #isAscending(): boolean {
+    for (let row = 1; row < this.#keptRows; row++)
+      if (!(this.#distances[row - 1] < this.#distances[row])) return false;
+    return true;
   }
 
   #sorted(): NearestRowList {

@@ -61,9 +61,14 @@ export async function searchGraph(query: GraphQuery): Promise<Beam | null> {
   return nearest.length < nearest.size ? null : nearest;
 }
 
-/** Returns the start row of a search on level 0 and its distance. */
-export const descend = (graph: MeasuredGraph): { row: number; distance: number } =>
-  new Neighbours(graph).descend();
+/**
+ * Returns a function that finds the start row of a search on level 0 and its distance. Descents share their
+ * buffers.
+ */
+export function makeDescent(graph: MeasuredGraph): () => { row: number; distance: number } {
+  const neighbours = new Neighbours(graph);
+  return () => neighbours.descend();
+}
 
 /** Neighbours of a row and their distances, measured together. */
 class Neighbours {

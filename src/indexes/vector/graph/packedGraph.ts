@@ -10,7 +10,7 @@ import { Beam } from "../distance/nearestFirst.js";
 import { MAX_ASKED, rowBytesOf, type SpaceOptions } from "../distance/spaceKernels.js";
 import { openSpace, type SpaceMemory, spaceMemory, type VectorSpace } from "../distance/vectorSpace.js";
 import type { Graph } from "./graphFiles.js";
-import { descend, MOST_OF_ROWS } from "./graphSearch.js";
+import { MOST_OF_ROWS, makeDescent } from "./graphSearch.js";
 import { listsIn, type WalkRoom, Walks, walkBytes } from "./walkKernel.js";
 
 /** Maximum beam. */
@@ -30,6 +30,8 @@ export class PackedGraph implements SearchedPart {
   readonly kind = "packed";
   readonly memoryWeight: number;
   readonly #space: VectorSpace;
+  /** Descends the upper levels. */
+  readonly #descend: ReturnType<typeof makeDescent>;
   /** Rows expanded per kernel call. */
   readonly #stepRows: number;
   /** True while a suspended walk keeps its state in the memory. */
@@ -41,9 +43,10 @@ export class PackedGraph implements SearchedPart {
     private readonly walks: Walks,
     room: number,
     bytes: number,
-    private readonly fail: (row: number) => never,
+    fail: (row: number) => never,
   ) {
     this.#space = openSpace(memory);
+    this.#descend = makeDescent({ graph: upper, measure: this.#measure, fail });
     this.#stepRows = Math.ceil(STEP_BYTES / (room * rowBytesOf(memory.options)));
     this.memoryWeight = bytes + upper.targets.byteLength * 2;
   }
@@ -106,8 +109,7 @@ export class PackedGraph implements SearchedPart {
     try {
       // The query's slot follows all rows.
       this.#space.put(rowCount, code);
-      const measure = this.#measure;
-      const { row, distance } = descend({ graph: this.upper, measure, fail: this.fail });
+      const { row, distance } = this.#descend();
       this.walks.begin(row, distance);
       while (!this.walks.continueWalk(rowCount, beam, this.#stepRows)) {
         await yieldToEventLoop();

@@ -149,7 +149,7 @@ export class IvfIndex {
     const search = this.#ivf.graphs === null ? finiteOnly(request) : request;
     for (let first = 0; first < search.queries.length; first += QUERIES_AT_ONCE) {
       const vectors = await this.#searchedVectors(search, first, nearest);
-      await this.#readAhead(vectors, search);
+      if (this.partitionCount > 1) await this.#readAhead(vectors, search);
       for (const [partition, probing] of probedPartitions(vectors, search)) {
         search.signal?.throwIfAborted();
         await this.#searchPartition(partition, probing, search);
@@ -177,7 +177,12 @@ export class IvfIndex {
     const queries = this.metric === "cosine" ? some.map((query) => unitVector(query, this.#ivf.item)) : some;
     const mostProbes = Math.max(search.leastProbes, search.mostProbes);
     const vectors: SearchedVector[] = [];
-    for (const [index, distances] of (await this.#centroidDistances(queries)).entries()) {
+    // Nothing depends on the distance of an only centroid, unless radii exclude its partition.
+    const needsDistances = this.partitionCount !== 1 || this.#radii !== null;
+    const centroidDistances = needsDistances
+      ? await this.#centroidDistances(queries)
+      : queries.map(() => new Float32Array(1));
+    for (const [index, distances] of centroidDistances.entries()) {
       const query = queries[index];
       vectors.push({
         distances,
