@@ -111,7 +111,7 @@ async function* foundBatches(source: FragmentSource, request: SearchRequest): As
   const searched = { ...request, fragments: searchedFragments(search, request.fragments) };
   const usesIndex = index !== null && areKept(search, maxRows * (requested.refineFactor ?? 1));
   const neighbors = usesIndex
-    ? nearestByIndex(source, searched, index, maxRows)
+    ? await nearestByIndex(source, searched, index, maxRows)
     : nearestBySketches(source, searched, maxRows);
   const { postfilter } = search;
   const near = joined(neighbors);
@@ -136,7 +136,7 @@ async function* foundBatches(source: FragmentSource, request: SearchRequest): As
 }
 
 /** Merges small results of several query vectors into one batch, so that one read loads their columns. */
-async function* joined(neighbors: AsyncIterable<NearRows>): AsyncGenerator<FoundBatch> {
+async function* joined(neighbors: AsyncIterable<NearRows> | Iterable<NearRows>): AsyncGenerator<FoundBatch> {
   let pending: FoundBatch[] = [];
   let rowCount = 0;
   for await (const near of neighbors) {

@@ -29,13 +29,13 @@ const TIE_DIFFERENCE = 1e-5;
 /** Rows per read of an exact comparison. */
 const READ_ROWS = 4096;
 
-/** Yields the nearest rows of each vector. */
-export async function* nearestByIndex(
+/** Returns the nearest rows of each vector. */
+export async function nearestByIndex(
   source: FragmentSource,
   request: SearchRequest,
   index: VectorIndex,
   most: number,
-): AsyncGenerator<NearRows> {
+): Promise<NearRows[]> {
   const { search, fragments, observer } = request;
   const { refineFactor } = search.requested;
   const coveredIds = new Set(index.segments.flatMap(({ covered }) => [...covered]));
@@ -59,7 +59,7 @@ export async function* nearestByIndex(
   }
   const nearest = isExact ? await refined(source, request, candidates, { wanted, most }) : candidates;
   if (others.length > 0) await offerRows(source, { ...request, fragments: others }, nearest);
-  for (const [query, rows] of nearest.entries()) yield { query, rows: rows.finish() };
+  return nearest.map((rows, query) => ({ query, rows: rows.finish() }));
 }
 
 /** Searches the index for each vector of a multivector query. @returns the rows of the one result */

@@ -28,7 +28,7 @@ export const CHOSEN = SUMS + MAX_ASKED * 8;
 const CHOSEN_INDICES = CHOSEN + 4;
 const CHOSEN_ADDRESSES = CHOSEN_INDICES + MAX_ASKED * 4;
 /** Bytes of a cache line. */
-const LINE_BYTES = 64;
+export const LINE_BYTES = 64;
 /** Whole lines, so that a vector of whole lines does not share one with the next vector. */
 export const LANE_BYTES = CHOSEN + MAX_ASKED * 8 + LINE_BYTES;
 /** Number of steps that the code repeats. Longer vectors have a loop. */

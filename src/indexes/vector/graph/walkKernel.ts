@@ -20,6 +20,7 @@ import {
   addProducts,
   declareProductLocals,
   LANE_BYTES,
+  LINE_BYTES,
   type ProductLocals,
   rowBytesOf,
   type SpaceOptions,
@@ -40,6 +41,8 @@ export interface WalkRoom {
 }
 
 const ENTRY_BYTES = 8;
+/** Bytes of a list that are loaded into the cache ahead. After a shorter list lie others, or a lane. */
+const TOUCHED_LIST_BYTES = 192;
 /** Bytes of a lane before the rows in sight. */
 const HEADER_BYTES = 16;
 /** Word offsets in a header. */
@@ -271,6 +274,7 @@ const entryAt = ({ beam }: Locals, index: Integer): Integer => beam.plus(index.s
 /** Puts the neighbours of a row that this walk has not seen yet into the lane. */
 function gatherUnseen(options: SpaceOptions, locals: Locals, vectorOf: (number: Integer) => Integer): void {
   const { wasm, lists, stride, entry, address, end, lane, seen, walk, unseenEnd, flag } = locals;
+  const { done, length } = locals;
   const { first: touched, second: mark, left: vector } = locals;
   vector.set(lists.plus(entry.shiftRight(1).times(stride)));
   address.set(vector.plus(4));
@@ -289,6 +293,12 @@ function gatherUnseen(options: SpaceOptions, locals: Locals, vectorOf: (number: 
     vector.set(vectorOf(entry));
     touch(options, touched, vector);
   });
+  // The next row in sight is probably the next whose neighbours the walk follows.
+  entry.set(entryAt(locals, done).load());
+  entry.set(done.below(length).choose(entry.shiftRight(1), 0));
+  vector.set(lists.plus(entry.times(stride)));
+  for (let line = 0; line < TOUCHED_LIST_BYTES; line += LINE_BYTES)
+    touched.set(touched.or(vector.load(line)));
   // Using what was loaded keeps the compiler from dropping the loads.
   wasm.store(lane, touched, SUMS);
 }

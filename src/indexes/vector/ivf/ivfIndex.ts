@@ -37,6 +37,7 @@ const QUERIES_AT_ONCE = 64;
 const CENTROID_BYTES = 2 ** 22;
 /** Cached in place of a part that cannot be made, so that no search retries soon. */
 const NOT_PACKED: SearchedPart = { kind: "packed", memoryWeight: 128 };
+const ONLY_PARTITION = Uint32Array.of(0);
 /** Rows per read of a full scan. */
 const PIECE_ROWS = 8192;
 /** Largest float32, the type of returned distances. */
@@ -186,7 +187,7 @@ export class IvfIndex {
       const query = queries[index];
       vectors.push({
         distances,
-        order: firstAscending(distances, mostProbes),
+        order: needsDistances ? firstAscending(distances, mostProbes) : ONLY_PARTITION,
         measure: this.#ivf.codes.from(query),
         sketched: this.#prepareSketches(query, search),
         nearest: nearest[first + index],

@@ -44,4 +44,31 @@ describe("NearestRows", () => {
       expect(rowsOf(nearest)).toEqual(sorted.slice(0, count));
     }
   });
+
+  it.each([
+    5, 40, 400,
+  ])("keeps the first rows of %i that arrive in the order of their distances", (offered) => {
+    const nearest = new NearestRows(10);
+    const rows = Array.from({ length: offered }, (_, row) => [row / 2, offered - row, 1]);
+    for (const [distance, row, fragment] of rows) nearest.add(distance, row, fragment);
+    nearest.updateFarthest();
+    expect(nearest.farthest).toBe(offered > 10 ? 4.5 : Number.POSITIVE_INFINITY);
+    expect(rowsOf(nearest)).toEqual(rows.slice(0, 10));
+  });
+
+  it("orders equal distances by address although they arrive in order", () => {
+    const nearest = new NearestRows(4);
+    for (const [distance, row] of [
+      [1, 9],
+      [1, 3],
+      [1, 3],
+      [2, 5],
+    ])
+      nearest.add(distance, row, 0);
+    expect(rowsOf(nearest)).toEqual([
+      [1, 3, 0],
+      [1, 9, 0],
+      [2, 5, 0],
+    ]);
+  });
 });
