@@ -54,14 +54,15 @@ const EMPTY_MS = 30;
 /** Maximum milliseconds between two looks that count as watched: suspensions do not count. */
 const MAX_WATCHED_STEP_MS = 1000;
 /** Milliseconds between two looks at the holder. In between, a waiter only checks that its entry exists. */
-const LOOK_MS = 20;
+const LOOK_MS = 50;
 /**
  * Milliseconds between two such checks: a part of the time for which the waiter has seen the holder, or of
  * its last wait for the lock. So the checks of many waiters are together about as frequent as those of one.
+ * Eight busy writers wait about 100 ms each, so a lower maximum would have them check ten times per wait.
  */
 const PAUSE_PART = 0.25;
 const MIN_PAUSE_MS = 1;
-const MAX_PAUSE_MS = 10;
+const MAX_PAUSE_MS = 25;
 /** Maximum number of listings of a lock that changes hands meanwhile. */
 const MAX_LISTINGS = 3;
 /** Maximum number of watched locks; the one with the oldest look is forgotten first. */
