@@ -134,7 +134,7 @@ export class Session {
   /**
    * Makes a session.
    * @param indexCacheSizeBytes maximum size of the cache of indexes; 800 MiB by default
-   * @param metadataCacheSizeBytes maximum size of the cache of metadata; 272 MiB by default
+   * @param metadataCacheSizeBytes maximum size of the cache of metadata; 336 MiB by default
    */
   constructor(
     indexCacheSizeBytes?: bigint | undefined | null,

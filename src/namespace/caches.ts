@@ -26,6 +26,8 @@ export interface CacheStatistics {
   readonly chunkMaps: CacheUse;
   /** Checksums of pages. */
   readonly pageChecks: CacheUse;
+  /** Decoded rows near rows that were looked up. */
+  readonly rowBlocks: CacheUse;
   /** Rows that deletion files list. */
   readonly deletions: CacheUse;
   /** Open indexes. */

@@ -200,8 +200,8 @@ export interface DirectoryNamespaceOptions {
    */
   readonly vectorCacheBytes?: number | undefined;
   /**
-   * Maximum bytes of the caches of manifests, catalogs, metadata of data files and deleted rows. Default: 272
-   * MiB, taken on demand.
+   * Maximum bytes of the caches of manifests, catalogs, metadata of data files, deleted rows and looked-up
+   * rows. Default: 336 MiB, taken on demand.
    */
   readonly metadataCacheBytes?: number | undefined;
   /** Maximum bytes of the caches of open indexes and their parts. Default: 544 MiB, taken on demand. */

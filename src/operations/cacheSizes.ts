@@ -14,6 +14,8 @@ const METADATA_BYTES = {
   deletions: 32 * MIB,
   /** Checksums of blocks, enough for about 13 GB of pages. */
   pageChecks: 16 * MIB,
+  /** Decoded rows near rows that were looked up. */
+  rowBlocks: 64 * MIB,
 };
 /** Default bytes of the caches of indexes. */
 const INDEX_BYTES = {

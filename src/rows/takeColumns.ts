@@ -16,11 +16,18 @@ import { pickable, pickRows, worthPicking } from "../file/pages/pickRows.js";
 import type { DescribedRows } from "./blobValues.js";
 import { assembleOutputs, type LeafPlan, type ReadLeaf } from "./leafPlan.js";
 import type { OpenColumns } from "./openColumns.js";
+import { type BlockRows, offsetsFrom, type RowBlocks } from "./rowBlocks.js";
 
 /** Approximate bytes that one round of reads fetches. */
 const ROUND_BYTES = 8 * 1024 * 1024;
 /** Bytes that may be read in addition to one row. */
 const ROW_OVERHEAD_BYTES = 16 * 1024;
+
+/** Dependencies of reading single rows. */
+export interface TakeSource extends PageSource {
+  /** Blocks of rows in memory; absent to read each row from its file. */
+  readonly rowBlocks?: RowBlocks;
+}
 
 /**
  * Returns the rows at the given positions, as the outputs of the plan. Blobs are descriptors, which
@@ -29,7 +36,7 @@ const ROW_OVERHEAD_BYTES = 16 * 1024;
  * @throws CorruptFileError; UnsupportedError for pages that this release does not read; the signal's reason
  */
 export async function takeColumns(
-  source: PageSource,
+  source: TakeSource,
   plan: LeafPlan,
   stored: OpenColumns,
   positions: Uint32Array,
@@ -38,7 +45,7 @@ export async function takeColumns(
   const rowCount = positions.length;
   const files: (DataFileMetadata | null)[] = plan.leaves.map(() => null);
   const pieces: Column[][] = plan.leaves.map(() => []);
-  const tasks = takeTasks(plan.leaves, stored, positions);
+  const tasks = takeTasks(plan.leaves, stored, positions, source.rowBlocks);
   for (let next = 0; next < tasks.length; ) {
     signal?.throwIfAborted();
     const round: TakeTask[] = [];
@@ -46,12 +53,14 @@ export async function takeColumns(
       round.push(tasks[next]);
       bytes += tasks[next].expectedBytes;
     }
-    const decoded = await fetchRound(source, plan.leaves, round);
-    for (const [index, { leaf, file }] of round.entries()) {
+    const isInMemory = round.every(({ inMemory }) => inMemory !== null);
+    const decoded = isInMemory ? [] : await fetchRound(source, plan.leaves, round);
+    for (const [index, { leaf, file, inMemory }] of round.entries()) {
       files[leaf] = file;
-      pieces[leaf].push(decoded[index]);
+      pieces[leaf].push(...(inMemory ?? [decoded[index] as Column]));
     }
-    await yieldToEventLoop();
+    // A single round without a read is too short to hold up anybody.
+    if (!isInMemory || next < tasks.length) await yieldToEventLoop();
   }
   const joined = pieces.map((pages) => (pages.length === 0 ? null : concatColumns(pages)));
   const columns = assembleOutputs(plan, joined, rowCount, tasks[0]?.file.path ?? "");
@@ -71,13 +80,22 @@ interface TakeTask {
   /** True if the rows are picked out of the page, which is then not decoded. */
   readonly picks: boolean;
   readonly expectedBytes: number;
+  /** The wanted rows, if they are in memory; else null. */
+  readonly inMemory: readonly Column[] | null;
+  /** Block to read in place of the wanted rows, which it holds; null for none. */
+  readonly block: BlockRows | null;
 }
 
 /** Plans the pages to read, leaf by leaf. */
-function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: Uint32Array): TakeTask[] {
+function takeTasks(
+  leaves: readonly ReadLeaf[],
+  stored: OpenColumns,
+  positions: Uint32Array,
+  blocks: RowBlocks | undefined,
+): TakeTask[] {
   const tasks: TakeTask[] = [];
   // Columns that were written together usually have pages of the same rows.
-  const selections = new Map<string, Pick<TakeTask, "wanted" | "rows">>();
+  const selections = new Map<string, Selection>();
   for (const [leaf, column] of stored.entries()) {
     if (column === null) continue;
     const { file, columnIndex, pages } = column;
@@ -89,13 +107,9 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
       const key = `${next} ${end} ${page.rowStart}`;
       const selection = selections.get(key) ?? rowsOfPage(positions.subarray(next, end), page.rowStart);
       selections.set(key, selection);
-      const { wanted, rows } = selection;
-      const { layout, rowCount, bufferRanges } = page;
-      const picks =
-        pickable(leaves[leaf].layout, layout, rowCount, bufferRanges.length) &&
-        worthPicking(wanted.length, rowCount);
-      const expectedBytes = countExpectedBytes(page, wanted.length, rows);
-      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows, picks, expectedBytes });
+      tasks.push(
+        takeTask({ leaf, file, columnIndex, pageIndex }, leaves[leaf].layout, page, selection, blocks),
+      );
       next = end;
     }
     if (next < positions.length) {
@@ -107,7 +121,35 @@ function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: 
   return tasks;
 }
 
-function rowsOfPage(positions: Uint32Array, rowStart: number): Pick<TakeTask, "wanted" | "rows"> {
+/** Plans how the wanted rows of a page are read. */
+function takeTask(
+  place: Pick<TakeTask, "leaf" | "file" | "columnIndex" | "pageIndex">,
+  leafLayout: Layout,
+  page: DataPage,
+  { wanted, rows: wantedRuns }: Selection,
+  blocks: RowBlocks | undefined,
+): TakeTask {
+  const { leaf, file, columnIndex, pageIndex } = place;
+  const found = blocks?.find(leafLayout, page, wanted) ?? null;
+  const inMemory = found !== null && !("start" in found) ? found : null;
+  const block = found !== null && "start" in found ? found : null;
+  const rows =
+    block === null
+      ? wantedRuns
+      : { starts: Uint32Array.of(block.start), counts: Uint32Array.of(block.count) };
+  const { layout, rowCount, bufferRanges } = page;
+  const picks =
+    found === null &&
+    pickable(leafLayout, layout, rowCount, bufferRanges.length) &&
+    worthPicking(wanted.length, rowCount);
+  const expectedBytes = countExpectedBytes(page, wanted.length, rows);
+  return { leaf, file, columnIndex, pageIndex, wanted, rows, picks, expectedBytes, inMemory, block };
+}
+
+/** Wanted rows of a page, and the same as runs. */
+type Selection = Pick<TakeTask, "wanted" | "rows">;
+
+function rowsOfPage(positions: Uint32Array, rowStart: number): Selection {
   if (rowStart === 0) return { wanted: positions, rows: runsOf(positions) };
   const wanted = new Uint32Array(positions.length);
   for (let index = 0; index < wanted.length; index++) wanted[index] = positions[index] - rowStart;
@@ -121,14 +163,15 @@ function countExpectedBytes({ bufferRanges, rowCount }: DataPage, rows: number, 
   return Math.min(pageBytes, (pageBytes * rows) / rowCount + runs.starts.length * ROW_OVERHEAD_BYTES);
 }
 
-/** Returns the wanted rows of all tasks of a round. Reads files concurrently. */
+/** Returns the wanted rows of the tasks of a round that are not in memory. Reads files concurrently. */
 async function fetchRound(
-  source: PageSource,
+  source: TakeSource,
   leaves: readonly ReadLeaf[],
   tasks: readonly TakeTask[],
-): Promise<Column[]> {
+): Promise<(Column | undefined)[]> {
   const byFile = new Map<DataFileMetadata, TakeTask[]>();
   for (const task of tasks) {
+    if (task.inMemory !== null) continue;
     const ofFile = byFile.get(task.file);
     if (ofFile === undefined) byFile.set(task.file, [task]);
     else ofFile.push(task);
@@ -142,20 +185,37 @@ async function fetchRound(
         ofFile,
         (rows, index) => {
           const task = ofFile[index];
-          decoded.set(task, decodeRows(leaves[task.leaf].layout, rows, task));
+          decoded.set(task, rowsOfTask(source, leaves[task.leaf].layout, rows, task));
         },
         "untilUsed",
       ),
     ),
   );
-  return tasks.map((task) => decoded.get(task) as Column);
+  return tasks.map((task) => decoded.get(task));
+}
+
+/** Decodes the wanted rows of a task, and keeps the block that was read for them. */
+function rowsOfTask(
+  { rowBlocks }: TakeSource,
+  leafLayout: Layout,
+  read: EncodedRows,
+  task: TakeTask,
+): Column {
+  const { block, wanted, file, columnIndex, pageIndex } = task;
+  if (block === null) return decodeRows(leafLayout, read, wanted, task.picks);
+  const ofBlock = new Uint32Array(block.count);
+  for (let index = 0; index < ofBlock.length; index++) ofBlock[index] = block.start + index;
+  const values = decodeRows(leafLayout, read, ofBlock, false);
+  rowBlocks?.keep(leafLayout, file.columns[columnIndex].pages[pageIndex], block, values);
+  return takeColumn(values, offsetsFrom(block.start, wanted));
 }
 
 /** Decodes the wanted rows from the bytes read of a page. */
 function decodeRows(
   leafLayout: Layout,
   { rows, rowCount, layout, buffers, origin }: EncodedRows,
-  { wanted, picks }: TakeTask,
+  wanted: Uint32Array,
+  picks: boolean,
 ): Column {
   const positions = positionsIn(rows, wanted);
   const canPick = pickable(leafLayout, layout, rowCount, buffers.length);

@@ -8,8 +8,8 @@ const sumOf = (sizes: object) => Object.values(sizes).reduce((sum, size) => sum 
 describe("sizes of caches", () => {
   it("an option scales the caches of its group and leaves the others", () => {
     const all = cacheSizesOf({});
-    expect(sumOf(all)).toBe((272 + 544) * 1024 * 1024);
-    const { manifests, indexParts } = cacheSizesOf({ metadataCacheBytes: 272 * 1024 });
+    expect(sumOf(all)).toBe((336 + 544) * 1024 * 1024);
+    const { manifests, indexParts } = cacheSizesOf({ metadataCacheBytes: 336 * 1024 });
     expect([manifests, indexParts]).toEqual([64 * 1024, all.indexParts]);
     expect(cacheSizesOf({ indexCacheBytes: 0 })).toEqual({ ...all, openIndexes: 0, indexParts: 0 });
     expect(sumOf(cacheSizesOf({ indexCacheBytes: 1e18, metadataCacheBytes: 7 }))).toBeLessThanOrEqual(

@@ -3,15 +3,15 @@
 import type { Lazy } from "../../async/lazy.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
-import type { PageSource } from "../../file/pages/pageRows.js";
 import type { DataFragment } from "../../format/table.js";
 import type { SketchStore } from "../../indexes/vector/sketches/sketchStore.js";
 import type { Arena } from "../../io/memory/arena.js";
 import type { ReadLeaf } from "../../rows/leafPlan.js";
 import { type OpenColumns, openColumns } from "../../rows/openColumns.js";
+import type { TakeSource } from "../../rows/takeColumns.js";
 
 /** Gives access to the files of a version's fragments. */
-export interface FragmentSource extends PageSource {
+export interface FragmentSource extends TakeSource {
   /**
    * Returns the metadata of a data file of a fragment.
    * @param isScanned true if most of the file will be read

@@ -20,7 +20,7 @@ const deletions = lazyModule(() => import("../../table/fragments/deletions.js"))
 export interface ReaderEnvironment
   extends TableEnvironment,
     Pick<IndexEnvironment, "openIndexes" | "indexParts" | "noteUnread">,
-    Pick<FragmentSource, "handles" | "chunkMaps" | "pageChecks" | "scratch" | "sketches"> {
+    Pick<FragmentSource, "handles" | "chunkMaps" | "pageChecks" | "rowBlocks" | "scratch" | "sketches"> {
   /**
    * Returns the metadata of a data file through the cache.
    * @param isScanned true if most of the file will be read
@@ -53,13 +53,14 @@ export function versionSource(
     throw unsupportedFileVersion(version, file.path);
   }
   const readers = table.environment;
-  const { handles, chunkMaps, pageChecks, scratch, workers, sketches } = readers;
+  const { handles, chunkMaps, pageChecks, rowBlocks, scratch, workers, sketches } = readers;
   return {
     handles,
     chunkMaps,
     pageChecks,
     scratch,
     ...(workers !== undefined && { workers }),
+    ...(rowBlocks !== undefined && !isReadOnce && { rowBlocks }),
     ...(sketches !== undefined && { sketches }),
     openDataFile: (path, isScanned, arena) =>
       isReadOnce
