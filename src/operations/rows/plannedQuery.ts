@@ -15,6 +15,7 @@ import {
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { projectionOf } from "../../query/columns/tableProjections.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import type { QueryOptions, QueryPlan } from "../../query/run/queryPlan.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -64,7 +65,6 @@ export async function planQuery(
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.path);
-  const metadata = schemaMetadataOf(manifest);
   const parameters = parametersOf(request.params);
   const selection = { withRowId, maxColumns, parameters };
   const isTextSearch = !isAbsent(request.fullTextQuery);
@@ -79,11 +79,13 @@ export async function planQuery(
   const highlights = optionalBoolean(request.highlight, "highlight") ?? false;
   if (highlights && !isTextSearch) throw new InvalidInputError("highlight: requires fullTextQuery");
   const addedColumns = isTextSearch ? textColumns(isHybrid, highlights) : planned?.resultColumns;
+  // Searches and orders add columns to those that are read.
+  const isPlain = addedColumns === undefined && isAbsent(request.orderBy);
   const reads = new ColumnReads(fields, addedColumns);
-  const projection = await runAsync(
-    selectColumns(fields, reads, metadata, request.columns, selection),
-    request.signal,
-  );
+  const selecting = isPlain
+    ? projectionOf(snapshot.file, request.columns, selection)
+    : selectColumns(fields, reads, schemaMetadataOf(manifest), request.columns, selection);
+  const projection = await runAsync(selecting, request.signal);
   const condition = request.filter ?? null;
   const isPostfilter = planned !== null && !filtersFirst && condition !== null;
   // A postfilter of a vector search may name `_distance` and is planned separately. In a hybrid search, each

@@ -1,13 +1,10 @@
 /** TakeRows: returns rows of a version by their offsets. This operation is not in the namespace spec. */
 
 import { runAsync } from "../../async/eventLoop.js";
-import { ColumnReads } from "../../query/columns/columnReads.js";
-import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { projectionOf } from "../../query/columns/tableProjections.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { readRowsAt } from "../../query/scan/take.js";
-import { decodeSchema } from "../../schema/schema.js";
-import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { OperationBody } from "../operation.js";
 import { requireRowOffsets } from "../requestValues.js";
 import { requireSnapshot } from "../snapshot.js";
@@ -16,11 +13,8 @@ export const takeRows: OperationBody<"takeRows"> = async (context, request, acce
   const rowOffsets = requireRowOffsets(request.rowOffsets);
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
-  const fields = decodeSchema(manifest.fields, snapshot.path);
-  const metadata = schemaMetadataOf(manifest);
-  const selecting = selectColumns(fields, new ColumnReads(fields), metadata, request.columns);
   const { signal } = request;
-  const projection = await runAsync(selecting, signal);
+  const projection = await runAsync(projectionOf(snapshot.file, request.columns, {}), signal);
   const { fragments } = manifest;
   const source = versionSource(snapshot);
   const numbers = new RowNumbers(source, manifest, snapshot.path);

@@ -4,17 +4,15 @@ import type { RecordBatch } from "apache-arrow";
 import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { TakeTableRowsRequest } from "../../namespace/queries.js";
-import { ColumnReads } from "../../query/columns/columnReads.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
-import { selectColumns } from "../../query/columns/projection.js";
 import { RowNumbers } from "../../query/columns/systemColumns.js";
+import { projectionOf } from "../../query/columns/tableProjections.js";
 import { readFoundRows, rowIdSet, rowsWithIds } from "../../query/filter/identifiedRows.js";
 import { versionSource } from "../../query/indexes/versionSource.js";
 import { batchRowsOf, returnedBatches } from "../../query/run/runQuery.js";
 import { type RowsOfFragment, rowsAtOffsets } from "../../query/scan/rowPlaces.js";
 import { KEPT } from "../../rows/readAhead.js";
-import { decodeSchema } from "../../schema/schema.js";
-import { type ManifestFile, schemaMetadataOf } from "../../table/versions/manifest.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OperationBody } from "../operation.js";
 import { isAbsent, optionalBoolean, optionalCount } from "../request.js";
 import { requireRowOffsets } from "../requestValues.js";
@@ -39,11 +37,7 @@ export const takeTableRows: OperationBody<"takeTableRows"> = async (context, req
   const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
-  const fields = decodeSchema(manifest.fields, snapshot.path);
-  const selecting = selectColumns(
-    ...([fields, new ColumnReads(fields), schemaMetadataOf(manifest), request.columns] as const),
-    { withRowId, maxColumns },
-  );
+  const selecting = projectionOf(snapshot.file, request.columns, { withRowId, maxColumns });
   const projection = await runAsync(selecting, signal);
   const batchRows = batchRowsOf(projection, batchSize);
   const source = versionSource(snapshot);
