@@ -19,6 +19,7 @@ import type { FilterLookups } from "../indexes/filterLookups.js";
 import type { ReaderEnvironment } from "../indexes/versionSource.js";
 import { takenBatches } from "../scan/chosenRows.js";
 import { observedScan, type QueryObserver } from "../scan/observer.js";
+import type { RowsOfFragment } from "../scan/rowPlaces.js";
 import type { ScannedRows, ScanRequest } from "../scan/scan.js";
 
 /** The first filter that indexes may answer loads this module. */
@@ -115,8 +116,45 @@ export interface FilterRequest
   readonly onSeen?: (rowCount: number) => void;
 }
 
+/** Maximum expected number of rows that {@link lookedUpRows} finds. */
+const FEW_ROWS = 64;
+
+/**
+ * Returns the rows that a filter selects, if indexes find them exactly and they are expected to be few. It
+ * takes a fraction of the time of {@link selectedBatches}, which is made for many rows.
+ * @returns rows by fragment, without empty fragments; null for other filters
+ */
+export async function lookedUpRows(
+  source: FragmentSource,
+  { filter, fragments, observer, onSeen, signal }: FilterRequest,
+): Promise<RowsOfFragment[] | null> {
+  const { lookups, isIndexedOnly } = filter;
+  // An observer watches the stages of the other way.
+  if (lookups === null || observer !== undefined) return null;
+  const use = await lookups.plan(fragments, Number.POSITIVE_INFINITY);
+  if (use === null) return null;
+  const rowCount = use.parts.reduce(
+    (sum, { isExact, rows }) => sum + (isExact ? rows : Number.POSITIVE_INFINITY),
+    0,
+  );
+  const isCovered = ({ id }: DataFragment) => use.parts.some(({ fragmentIds }) => fragmentIds.has(id));
+  if (rowCount > FEW_ROWS || (!isIndexedOnly && !fragments.every(isCovered))) return null;
+  const indexed = await lookups.find(use, source, null, signal);
+  if (!indexed.areExact) return null;
+  const found: RowsOfFragment[] = [];
+  for (const fragment of fragments) {
+    const rows = await indexed.rowsIn(source, fragment);
+    if (rows.length === 0) continue;
+    onSeen?.(fragment.physicalRows);
+    found.push({ fragment, rows });
+  }
+  return found;
+}
+
 /** Counts the rows that a filter selects. */
 export async function countFiltered(source: FragmentSource, request: FilterRequest): Promise<number> {
+  const found = await lookedUpRows(source, request);
+  if (found !== null) return found.reduce((sum, { rows }) => sum + rows.length, 0);
   let count = 0;
   const all = { offset: 0, limit: Number.POSITIVE_INFINITY };
   const everything = { ...request, ...all, isTransient: true, isCount: true };

@@ -17,8 +17,9 @@ import type { MemoryShare } from "../../memory.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
 import { DENSE_PART, readChosenRows, type Selection } from "../scan/chosenRows.js";
+import type { RowsOfFragment } from "../scan/rowPlaces.js";
 import { type BatchRows, physicalRow, type RowPlaces, type ScanRequest } from "../scan/scan.js";
-import { type FilterRequest, type SelectedBatch, selectedBatches } from "./filter.js";
+import { type FilterRequest, lookedUpRows, type SelectedBatch, selectedBatches } from "./filter.js";
 
 /**
  * Maximum bytes of kept values of the filter's columns per fragment; above it, these columns are read again.
@@ -30,6 +31,11 @@ type RowsRequest = ScanRequest & FilterRequest;
 
 /** Yields the columns of the selected rows, with their addresses last. */
 export async function* filteredRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
+  const found = await lookedUpRows(source, request);
+  if (found !== null) {
+    for (const selection of withinLimit(found, request)) yield* readChosenRows(source, request, selection);
+    return;
+  }
   const covered = coveredOutputs(request.projection, request.filter.projection);
   if (covered !== null) {
     const byId = new Map(request.fragments.map((fragment) => [fragment.id, fragment]));
@@ -133,8 +139,28 @@ interface KeptSelection extends Selection {
 }
 
 /** Yields the rows that a filter selects, fragment by fragment. Leaves out fragments without such rows. */
-export function selectedRows(source: FragmentSource, request: FilterRequest): AsyncGenerator<Selection> {
-  return selections(source, { ...request, offset: 0, limit: Number.POSITIVE_INFINITY }, []);
+export async function* selectedRows(
+  source: FragmentSource,
+  request: FilterRequest,
+): AsyncGenerator<Selection> {
+  const all = { ...request, offset: 0, limit: Number.POSITIVE_INFINITY };
+  const found = await lookedUpRows(source, request);
+  yield* found === null ? selections(source, all, []) : withinLimit(found, all);
+}
+
+/** Yields rows that were looked up, from the offset on and up to the limit. */
+function* withinLimit(
+  found: readonly RowsOfFragment[],
+  { offset, limit }: Pick<ScanRequest, "offset" | "limit">,
+): Generator<Selection> {
+  let skip = offset;
+  let left = limit;
+  for (const { fragment, rows } of found) {
+    const some = rows.subarray(Math.min(skip, rows.length), Math.min(skip + left, rows.length));
+    skip -= Math.min(skip, rows.length);
+    left -= some.length;
+    if (some.length > 0) yield { fragment, rows: some, seenRows: fragment.physicalRows };
+  }
 }
 
 /** Yields the selected rows of each fragment, with the values of `keptOutputs` of the filter's plan. */

@@ -59,6 +59,7 @@ interface FragmentRowSet extends RowSet {
   readonly fragmentIds: ReadonlySet<number>;
 }
 
+const NO_ROWS = new Uint32Array(0);
 const ALL: RowSet = { ids: RowIds.none, isComplement: true, isExact: true };
 const NONE: RowSet = { ids: RowIds.none, isComplement: false, isExact: true };
 
@@ -94,6 +95,19 @@ export class IndexedRows {
 
   /** Returns true if the look-ups answer for the rows of a fragment. */
   readonly covers = ({ id }: DataFragment): boolean => this.#byFragment.has(id);
+
+  /** True if the look-ups found exactly the rows that the filter selects in the covered fragments. */
+  get areExact(): boolean {
+    for (const { isExact, isComplement } of this.#byFragment.values())
+      if (!isExact || isComplement) return false;
+    return true;
+  }
+
+  /** Returns the rows of a fragment that the look-ups found, without deleted ones. */
+  rowsIn(source: FragmentSource, fragment: DataFragment): Uint32Array | Promise<Uint32Array> {
+    if (!this.covers(fragment) || this.#hasNone(fragment)) return NO_ROWS;
+    return this.#rowsOf(source, fragment).then(({ rows }) => rows ?? NO_ROWS);
+  }
 
   /** Yields the rows of all fragments in order, without empty fragments. */
   async *parts(
