@@ -14,6 +14,18 @@ type Members = Readonly<Record<string, unknown>>;
 
 const CONDITIONS: ReadonlySet<string> = new Set(["filter", "predicate", "where"]);
 
+/** Names of the conditions of a request. They are looked for once, because every call needs them. */
+const conditionsOfRules = new WeakMap<Rules, readonly string[]>();
+
+function conditionsOf(rules: Rules): readonly string[] {
+  let names = conditionsOfRules.get(rules);
+  if (names === undefined) {
+    names = Object.keys(rules).filter((name) => CONDITIONS.has(name));
+    conditionsOfRules.set(rules, names);
+  }
+  return names;
+}
+
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 /**
@@ -25,7 +37,7 @@ export const membersOfSynonyms = (name: OperationName, request: object): Members
 
 function resolved(rules: Rules, members: Members): Members {
   const result: Record<string, unknown> = {};
-  const [canonical, ...others] = Object.keys(rules).filter((name) => CONDITIONS.has(name));
+  const [canonical, ...others] = conditionsOf(rules);
   if (others.some((name) => isGiven(members[name]))) {
     result[canonical] = conditionOf([canonical, ...others], members);
   }

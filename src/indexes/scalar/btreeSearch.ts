@@ -159,7 +159,9 @@ export class BTreeSearch implements OpenIndex {
     }
     const { wanted, whole, part } = this.#askedPages(query);
     const rowIds = new RowIdsBuilder();
-    for await (const { ids } of this.#pagesOf(["ids"], whole, signal)) rowIds.add(ids, 0, ids.length / 2);
+    // Without the condition, each point look-up would wait for a stream of nothing.
+    if (whole.length > 0)
+      for await (const { ids } of this.#pagesOf(["ids"], whole, signal)) rowIds.add(ids, 0, ids.length / 2);
     for await (const { entry, ids, values } of this.#pagesOf(["ids", "values"], part, signal)) {
       this.#checkPage(entry, values);
       this.#collect(wanted, values, this.#nullCounts[entry], ids, rowIds);
