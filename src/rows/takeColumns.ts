@@ -123,23 +123,23 @@ function takeTasks(
 
 /** Plans how the wanted rows of a page are read. */
 function takeTask(
-  place: Pick<TakeTask, "leaf" | "file" | "columnIndex" | "pageIndex">,
+  location: Pick<TakeTask, "leaf" | "file" | "columnIndex" | "pageIndex">,
   leafLayout: Layout,
   page: DataPage,
   { wanted, rows: wantedRuns }: Selection,
   blocks: RowBlocks | undefined,
 ): TakeTask {
-  const { leaf, file, columnIndex, pageIndex } = place;
-  const found = blocks?.find(leafLayout, page, wanted) ?? null;
-  const inMemory = found !== null && !("start" in found) ? found : null;
-  const block = found !== null && "start" in found ? found : null;
+  const { leaf, file, columnIndex, pageIndex } = location;
+  const lookedUp = blocks?.find(leafLayout, page, wanted) ?? null;
+  const inMemory = lookedUp !== null && !("start" in lookedUp) ? lookedUp : null;
+  const block = lookedUp !== null && "start" in lookedUp ? lookedUp : null;
   const rows =
     block === null
       ? wantedRuns
       : { starts: Uint32Array.of(block.start), counts: Uint32Array.of(block.count) };
   const { layout, rowCount, bufferRanges } = page;
   const picks =
-    found === null &&
+    lookedUp === null &&
     pickable(leafLayout, layout, rowCount, bufferRanges.length) &&
     worthPicking(wanted.length, rowCount);
   const expectedBytes = countExpectedBytes(page, wanted.length, rows);

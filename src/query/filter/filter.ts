@@ -141,20 +141,20 @@ export async function lookedUpRows(
   if (rowCount > FEW_ROWS || (!isIndexedOnly && !fragments.every(isCovered))) return null;
   const indexed = await lookups.find(use, source, null, signal);
   if (!indexed.areExact) return null;
-  const found: RowsOfFragment[] = [];
+  const parts: RowsOfFragment[] = [];
   for (const fragment of fragments) {
     const rows = await indexed.rowsIn(source, fragment);
     if (rows.length === 0) continue;
     onSeen?.(fragment.physicalRows);
-    found.push({ fragment, rows });
+    parts.push({ fragment, rows });
   }
-  return found;
+  return parts;
 }
 
 /** Counts the rows that a filter selects. */
 export async function countFiltered(source: FragmentSource, request: FilterRequest): Promise<number> {
-  const found = await lookedUpRows(source, request);
-  if (found !== null) return found.reduce((sum, { rows }) => sum + rows.length, 0);
+  const parts = await lookedUpRows(source, request);
+  if (parts !== null) return parts.reduce((sum, { rows }) => sum + rows.length, 0);
   let count = 0;
   const all = { offset: 0, limit: Number.POSITIVE_INFINITY };
   const everything = { ...request, ...all, isTransient: true, isCount: true };

@@ -31,9 +31,9 @@ type RowsRequest = ScanRequest & FilterRequest;
 
 /** Yields the columns of the selected rows, with their addresses last. */
 export async function* filteredRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
-  const found = await lookedUpRows(source, request);
-  if (found !== null) {
-    for (const selection of withinLimit(found, request)) {
+  const lookedUp = await lookedUpRows(source, request);
+  if (lookedUp !== null) {
+    for (const selection of withinLimit(lookedUp, request)) {
       if (areFew(selection, request.projection)) yield await takeFew(source, request, selection);
       else yield* readChosenRows(source, request, selection);
     }
@@ -147,18 +147,18 @@ export async function* selectedRows(
   request: FilterRequest,
 ): AsyncGenerator<Selection> {
   const all = { ...request, offset: 0, limit: Number.POSITIVE_INFINITY };
-  const found = await lookedUpRows(source, request);
-  yield* found === null ? selections(source, all, []) : withinLimit(found, all);
+  const lookedUp = await lookedUpRows(source, request);
+  yield* lookedUp === null ? selections(source, all, []) : withinLimit(lookedUp, all);
 }
 
 /** Yields rows that were looked up, from the offset on and up to the limit. */
 function* withinLimit(
-  found: readonly RowsOfFragment[],
+  lookedUp: readonly RowsOfFragment[],
   { offset, limit }: Pick<ScanRequest, "offset" | "limit">,
 ): Generator<Selection> {
   let skip = offset;
   let left = limit;
-  for (const { fragment, rows } of found) {
+  for (const { fragment, rows } of lookedUp) {
     const some = rows.subarray(Math.min(skip, rows.length), Math.min(skip + left, rows.length));
     skip -= Math.min(skip, rows.length);
     left -= some.length;
