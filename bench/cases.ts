@@ -11,6 +11,7 @@ import { commitCases } from "./cases/commit.js";
 import { dropInCases } from "./cases/dropIn.js";
 import { eventLoopCases } from "./cases/eventLoop.js";
 import { freshQueryCases } from "./cases/freshQuery.js";
+import { largeTextCases } from "./cases/largeTexts.js";
 import { mergeCases } from "./cases/merge.js";
 import { objectCases } from "./cases/objects.js";
 import { openCases } from "./cases/open.js";
@@ -37,6 +38,7 @@ export const CASES: readonly BenchCase[] = [
   ...upkeepCases,
   ...backfillCases,
   ...readCases,
+  ...largeTextCases,
   ...objectCases,
   ...queryCases,
   ...aggregateCases,

@@ -12,7 +12,7 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { byteStreamSplitDecoder } from "./byteStreamSplit.js";
 import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
-import { decompressor } from "./general.js";
+import { decompressed, decompressorOf } from "./general.js";
 import { inlineBitpackingDecoder } from "./inlineBitpacking.js";
 import { outOfLineBitpackingDecoder } from "./outOfLineBitpacking.js";
 import { rleDecoder } from "./rle.js";
@@ -38,14 +38,14 @@ export function fixedDecoder(
   if (encoding.rle !== undefined) return rleDecoder(encoding.rle, context, origin);
   if (encoding.byteStreamSplit !== undefined) return byteStreamSplitDecoder(encoding.byteStreamSplit, origin);
   if (encoding.general !== undefined) {
-    const decompress = decompressor(encoding.general.compression, origin);
+    const decompressor = decompressorOf(encoding.general.compression, origin);
     const inner = fixedDecoder(encoding.general.values, context, origin);
     return {
       bitsPerValue: inner.bitsPerValue,
       bufferCount: inner.bufferCount,
       decode(buffers, first, count, output, outputIndex) {
         const plain = buffers.slice(first, first + inner.bufferCount);
-        plain[0] = decompress(plain[0]);
+        plain[0] = decompressed(decompressor, plain[0]);
         inner.decode(plain, 0, count, output, outputIndex);
       },
     };

@@ -18,45 +18,74 @@ import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page
 /** The reader of pages loads this module before it decodes a page that needs it. */
 export const zstd = lazyModule(() => import("../../bytes/zstd/decodeFrame.js"));
 
-export type Decompress = (bytes: Uint8Array) => Uint8Array;
+/** Undoes the compression of whole buffers. */
+export interface Decompressor {
+  /**
+   * Returns the number of bytes that a buffer was before.
+   * @throws CorruptFileError if it cannot have been as many as it states
+   */
+  contentBytes(bytes: Uint8Array): number;
+  /**
+   * Writes what a buffer was before.
+   * @param output as long as {@link contentBytes} says
+   * @throws CorruptFileError
+   */
+  decode(bytes: Uint8Array, output: Uint8Array): void;
+}
 
-/** Returns the function that undoes `compression`; its result is newly allocated. */
-export function decompressor(compression: BufferCompression | undefined, origin: PageOrigin): Decompress {
+/** Returns what undoes `compression`. */
+export function decompressorOf(compression: BufferCompression | undefined, origin: PageOrigin): Decompressor {
   switch (compression?.scheme) {
     case CompressionScheme.LZ4:
-      return (bytes) => decompressLz4(bytes, origin);
+      return {
+        contentBytes: (bytes) => lz4ContentBytes(bytes, origin),
+        decode(bytes, output) {
+          const isEmpty = output.length === 0;
+          if (!isEmpty && !decodeLz4Block(bytes.subarray(4), output))
+            throw corruptPage(origin, "malformed LZ4 block");
+        },
+      };
     case CompressionScheme.ZSTD:
-      return (bytes) => decompressZstd(bytes, origin);
+      return {
+        contentBytes: (bytes) => zstdContentBytes(bytes, origin),
+        decode(bytes, output) {
+          if (!zstd.made.decodeZstdFrame(zstdFrameOf(bytes), output))
+            throw corruptPage(origin, "malformed ZSTD frame");
+        },
+      };
     default:
       throw unsupportedPage(origin, `compression scheme ${compression?.scheme ?? "none"}`);
   }
 }
 
-function decompressLz4(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
+/** Returns what a buffer was before, in memory of its own. @throws CorruptFileError */
+export function decompressed(decompressor: Decompressor, bytes: Uint8Array): Uint8Array {
+  const output = new Uint8Array(decompressor.contentBytes(bytes));
+  decompressor.decode(bytes, output);
+  return output;
+}
+
+function lz4ContentBytes(bytes: Uint8Array, origin: PageOrigin): number {
   if (bytes.length < 4) throw corruptPage(origin, "LZ4 buffer shorter than its size field");
   const size = readUint32(bytes, 0);
   // A byte of an LZ4 block stands for at most 255 bytes of output.
   if (size > (bytes.length - 4) * 255) throw corruptPage(origin, `LZ4 buffer cannot hold ${size} bytes`);
-  if (size === 0) return new Uint8Array(0);
-  const output = new Uint8Array(size);
-  if (!decodeLz4Block(bytes.subarray(4), output)) throw corruptPage(origin, "malformed LZ4 block");
-  return output;
+  return size;
 }
 
-function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
-  const bare = isZstdFrame(bytes);
-  if (!bare && bytes.length < 8) throw corruptPage(origin, "ZSTD buffer shorter than its size field");
-  const frame = bare ? bytes : bytes.subarray(8);
-  const bound = zstdFrameBound(frame);
+const zstdFrameOf = (bytes: Uint8Array): Uint8Array => (isZstdFrame(bytes) ? bytes : bytes.subarray(8));
+
+function zstdContentBytes(bytes: Uint8Array, origin: PageOrigin): number {
+  const isBare = isZstdFrame(bytes);
+  if (!isBare && bytes.length < 8) throw corruptPage(origin, "ZSTD buffer shorter than its size field");
+  const bound = zstdFrameBound(zstdFrameOf(bytes));
   if (bound === null) throw corruptPage(origin, "malformed ZSTD frame");
-  const size = bare ? bound.contentSize : readUint32(bytes, 0) + readUint32(bytes, 4) * 2 ** 32;
+  const size = isBare ? bound.contentSize : readUint32(bytes, 0) + readUint32(bytes, 4) * 2 ** 32;
   if (size === null) throw unsupportedPage(origin, "a ZSTD frame without content size");
   if (size > bound.maximumSize || (bound.contentSize !== null && bound.contentSize !== size)) {
     throw corruptPage(origin, `ZSTD frame cannot hold ${size} bytes`);
   }
-  const output = new Uint8Array(size);
-  if (!zstd.made.decodeZstdFrame(frame, output)) throw corruptPage(origin, "malformed ZSTD frame");
-  return output;
+  return size;
 }
 
 /**

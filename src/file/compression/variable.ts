@@ -16,12 +16,11 @@ import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.
 import { lazyTextColumn } from "../../arrow/columns/lazyColumn.js";
 import type { CodeSymbols, DecodeCodes } from "../../arrow/columns/lazyValues.js";
 import { alignedBytes } from "../../bytes/aligned.js";
-import { concatBytes } from "../../bytes/concat.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { encodingName } from "./fixed.js";
 import { type AllocateTexts, decodeFsst, decodeFsstSymbols } from "./fsst.js";
-import { type Decompress, decompressor } from "./general.js";
+import { type Decompressor, decompressed, decompressorOf } from "./general.js";
 
 /** Largest position in the bytes of one page; offsets are gathered as 32-bit integers. */
 export const MAXIMUM_POSITION = 0x7fffffff;
@@ -30,7 +29,7 @@ export const MAXIMUM_POSITION = 0x7fffffff;
 export interface VariableEncoding {
   readonly offsetBits: 32 | 64;
   /** Undoes general compression; null if there is none. */
-  readonly decompress: Decompress | null;
+  readonly decompressor: Decompressor | null;
   /** Symbols of FSST codes; null if the bytes are plain. */
   readonly symbols: CodeSymbols | null;
 }
@@ -40,7 +39,7 @@ export function resolveVariable(
   encoding: CompressiveEncoding | undefined,
   origin: PageOrigin,
 ): VariableEncoding {
-  let decompress: Decompress | null = null;
+  let decompressor: Decompressor | null = null;
   let symbols: CodeSymbols | null = null;
   for (let node = encoding; node !== undefined; ) {
     if (node.variable !== undefined) {
@@ -51,10 +50,10 @@ export function resolveVariable(
       if (offsetBits !== 32 && offsetBits !== 64) {
         throw unsupportedPage(origin, `offsets of ${offsetBits ?? "unknown"} bits`);
       }
-      return { offsetBits, decompress, symbols };
+      return { offsetBits, decompressor, symbols };
     }
-    if (node.general !== undefined && decompress === null) {
-      decompress = decompressor(node.general.compression, origin);
+    if (node.general !== undefined && decompressor === null) {
+      decompressor = decompressorOf(node.general.compression, origin);
       node = node.general.values;
     } else if (node.fsst !== undefined && symbols === null) {
       symbols = decodeFsstSymbols(node.fsst.symbolTable, origin);
@@ -126,7 +125,8 @@ export function decodeVariableBlock(
 ): VariableColumn {
   const stride = encoding.offsetBits / 32;
   const width = 4 * stride;
-  const stored = encoding.decompress === null ? block : encoding.decompress(block);
+  const { decompressor } = encoding;
+  const stored = decompressor === null ? block : decompressed(decompressor, block);
   const plain = alignedBytes(withCurrentHeader(stored, encoding.offsetBits, count), 4);
   if (plain.length < (count + 3) * width) {
     throw corruptPage(origin, `block of ${count} values in ${plain.length} bytes`);
@@ -188,38 +188,41 @@ export function finishVariable(
  */
 export function finishEach(
   layout: VariableLayout,
-  { decompress, symbols }: VariableEncoding,
+  { decompressor, symbols }: VariableEncoding,
   offsets: Int32Array,
   stored: Uint8Array,
   origin: PageOrigin,
   allocateTexts?: AllocateTexts,
 ): VariableColumn {
-  const plain = decompress === null ? stored : decompressEach(stored, offsets, decompress, origin);
+  const plain = decompressor === null ? stored : decompressEach(stored, offsets, decompressor, origin);
   return finishVariable(layout, symbols, offsets, plain, origin, allocateTexts);
 }
 
-/** Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. */
+/**
+ * Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. The
+ * sizes come first, so that large values are written once, to where they stay.
+ */
 function decompressEach(
   stored: Uint8Array,
   offsets: Int32Array,
-  decompress: (bytes: Uint8Array) => Uint8Array,
+  decompressor: Decompressor,
   origin: PageOrigin,
 ): Uint8Array {
-  const parts: Uint8Array[] = [];
-  let total = 0;
-  let start = 0;
-  for (let index = 1; index < offsets.length; index++) {
-    const end = offsets[index];
-    if (end > start) {
-      const part = decompress(stored.subarray(start, end));
-      parts.push(part);
-      total += part.length;
-      if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
-    }
-    offsets[index] = total;
-    start = end;
+  const ends = offsets.slice();
+  for (let index = 1; index < ends.length; index++) {
+    const [start, end] = [ends[index - 1], ends[index]];
+    const size = end > start ? decompressor.contentBytes(stored.subarray(start, end)) : 0;
+    if (offsets[index - 1] + size > MAXIMUM_POSITION)
+      throw unsupportedPage(origin, "more than 2 GiB of values");
+    offsets[index] = offsets[index - 1] + size;
   }
-  return concatBytes(parts, total);
+  const output = new Uint8Array(offsets[offsets.length - 1]);
+  for (let index = 1; index < ends.length; index++) {
+    const [start, end] = [ends[index - 1], ends[index]];
+    if (end > start)
+      decompressor.decode(stored.subarray(start, end), output.subarray(offsets[index - 1], offsets[index]));
+  }
+  return output;
 }
 
 export function widenOffsets(offsets: Int32Array): BigInt64Array {

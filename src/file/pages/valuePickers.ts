@@ -9,6 +9,7 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
+import { decompressed } from "../compression/general.js";
 import { pickBitpacked, type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
 import { PickedValues } from "../compression/pickVariable.js";
 import { resolveVariable, type VariableEncoding } from "../compression/variable.js";
@@ -187,8 +188,8 @@ export class VariablePicker implements ValuePicker {
   }
 
   expectValues({ sizes: [size], count }: ChunkPlace): void {
-    const { decompress, offsetBits } = this.encoding;
-    if (decompress === null && size < (count + 1) * (offsetBits / 8)) {
+    const { decompressor, offsetBits } = this.encoding;
+    if (decompressor === null && size < (count + 1) * (offsetBits / 8)) {
       throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${size} bytes`);
     }
   }
@@ -204,14 +205,14 @@ export class VariablePicker implements ValuePicker {
     end: number,
     definition: Uint16Array | null,
   ): void {
-    const { decompress } = this.encoding;
+    const { decompressor } = this.encoding;
     const { count, firstValue, memory, starts, sizes } = chunk;
-    if (decompress === null) {
+    if (decompressor === null) {
       const plain = { data: memory, start: starts[0], size: sizes[0], count, firstRow: firstValue };
       this.values.pick(plain, positions, first, end, definition);
       return;
     }
-    const bytes = alignedBytes(decompress(valueBuffer(chunk, 0)), 4);
+    const bytes = alignedBytes(decompressed(decompressor, valueBuffer(chunk, 0)), 4);
     const plain = { data: wordMemory(bytes), start: 0, size: bytes.length, count, firstRow: firstValue };
     this.values.pick(plain, positions, first, end, definition);
   }

@@ -172,7 +172,7 @@ function unzipFixed(
 // --------------------------------------------------------------------------------------- variable width
 
 /** Rows of a packed struct that stay rows. */
-const PACKED_ROWS: VariableEncoding = { offsetBits: 32, decompress: null, symbols: null };
+const PACKED_ROWS: VariableEncoding = { offsetBits: 32, decompressor: null, symbols: null };
 
 /** Returns the stored values of visible events, empty for nulls, and the levels. */
 function decodeVariableEvents(
