@@ -36,6 +36,8 @@ async function commitOnce(append: () => Promise<unknown>): Promise<void> {
   }
 }
 
+// If the starter ends before it says go, nobody waits for the commits.
+process.once("disconnect", () => process.exit(0));
 const append = await makeAppend();
 const go = once(process, "message");
 process.send?.("ready");

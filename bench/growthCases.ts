@@ -221,10 +221,18 @@ const processes: GrowthGroup = {
         await table.create(rowsOf(1, ["id", "score"]), { mode: "Overwrite" });
         committers = Array.from({ length: size }, () => fork(COMMITTER, ["none", ns.root, String(COMMITS)]));
         await Promise.all(committers.map((committer) => once(committer, "message")));
+        // The last ones are never told to go, and must not keep this process.
+        for (const committer of committers) {
+          committer.unref();
+          committer.channel?.unref();
+        }
       },
       async change() {
         const ends = committers.map((committer) => once(committer, "message"));
-        for (const committer of committers) committer.send("go");
+        for (const committer of committers) {
+          committer.channel?.ref();
+          committer.send("go");
+        }
         const reports = (await Promise.all(ends)) as [{ cpuMilliseconds: number }][];
         return new OtherProcesses(reports.reduce((sum, [{ cpuMilliseconds }]) => sum + cpuMilliseconds, 0));
       },

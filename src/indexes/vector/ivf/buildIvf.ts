@@ -3,6 +3,7 @@
  * assigns each row to the partition of its nearest centroid and encodes it.
  */
 
+import { runAsync } from "../../../async/eventLoop.js";
 import { InvalidInputError } from "../../../errors.js";
 import { StepProgress } from "../../buildProgress.js";
 import type { IndexTarget, RowStream, VectorKindName, WrittenFiles } from "../../kind.js";
@@ -131,7 +132,7 @@ async function modelOf(
     case "FLAT":
       return { kind: "FLAT" };
     case "SQ":
-      return trainBounds(sample);
+      return runAsync(trainBounds(sample), training.signal);
     case "PQ":
       return trainCodebook(indexed, parameters, sample, centroids, training);
     case "RQ": {
