@@ -44,7 +44,7 @@ import { processorCount } from "../platform/native.js";
 import type { CachedIndex } from "../query/indexes/tableIndexes.js";
 import type { UnreadIndex } from "../query/indexes/unreadIndexes.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
-import { RowBlocks } from "../rows/rowBlocks.js";
+import type { RowBlock } from "../rows/rowBlocks.js";
 import type { KeptDeletions } from "../table/fragments/deletions.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
 import type { SeenFiles } from "../table/versions/manifest.js";
@@ -89,7 +89,7 @@ export interface OperationContext extends CatalogEnvironment {
   /** Verified checksums of partially read pages. */
   readonly pageChecks: LruCache<PageChecks>;
   /** Decoded rows near rows that were looked up. */
-  readonly rowBlocks: RowBlocks;
+  readonly rowBlocks: LruCache<RowBlock>;
   /** Indexes that queries have opened. An entry is valid while its files are unchanged. */
   readonly openIndexes: LruCache<CachedIndex>;
   /** Pages of index files. */
@@ -222,7 +222,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const dataFiles = new DataFiles(disk, handles, sizes.dataFiles);
   const chunkMaps = new LruCache<ChunkMap>(sizes.chunkMaps);
   const pageChecks = new LruCache<PageChecks>(sizes.pageChecks);
-  const rowBlocks = new RowBlocks(sizes.rowBlocks);
+  const rowBlocks = new LruCache<RowBlock>(sizes.rowBlocks);
   const openIndexes = new LruCache<CachedIndex>(sizes.openIndexes);
   const indexParts = new LruCache<IndexPart>(sizes.indexParts);
   const deletions = new LruCache<KeptDeletions>(sizes.deletions);

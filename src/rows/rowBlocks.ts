@@ -10,7 +10,7 @@
 import type { Column, Layout } from "../arrow/columns/column.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import type { DataPage } from "../file/container/reader.js";
-import { type CacheCounts, LruCache } from "../io/memory/cache.js";
+import type { LruCache } from "../io/memory/cache.js";
 import { HeldBlocks } from "./batchSize.js";
 
 /** Maximum number of wanted rows of a page that are looked up in blocks. */
@@ -31,7 +31,8 @@ const FULL_PART = 7 / 8;
 /** Bytes of an entry besides its values. */
 const ENTRY_BYTES = 256;
 
-interface Entry {
+/** A block that was looked for, by its page and number. */
+export interface RowBlock {
   readonly layout: Layout;
   /** Values of the block; null if it is not loaded. */
   readonly values: Column | null;
@@ -53,81 +54,75 @@ interface PageBlocks {
   readonly shift: number | null;
 }
 
-export class RowBlocks {
-  readonly #entries: LruCache<Entry>;
-  readonly #fullBytes: number;
-  readonly #pages = new WeakMap<DataPage, PageBlocks>();
-  #pageCount = 0;
+/** Places of the blocks of pages that were looked for. */
+const placesOfPages = new WeakMap<DataPage, PageBlocks>();
+let pageCount = 0;
 
-  /** @param maxBytes maximum bytes of all blocks */
-  constructor(maxBytes: number) {
-    this.#entries = new LruCache(maxBytes);
-    this.#fullBytes = maxBytes * FULL_PART;
-  }
-
-  get counts(): CacheCounts {
-    return this.#entries.counts;
-  }
-
-  clear(): void {
-    this.#entries.clear();
-  }
-
-  /**
-   * Looks up a few rows of a page.
-   * @param wanted rows relative to the page's first: ascending, each once
-   * @returns the rows, in pieces; or a block that holds all of them and is to be loaded; or null if the rows
-   *   are to be read without a block
-   */
-  find(layout: Layout, page: DataPage, wanted: Uint32Array): readonly Column[] | BlockRows | null {
-    if (wanted.length > MOST_ROWS || !isPlain(layout) || !isStructural(page)) return null;
-    const { prefix, shift } = this.#blocksOf(page);
-    if (shift === null) return null;
-    const pieces: Column[] = [];
-    for (let next = 0; next < wanted.length; ) {
-      const block = wanted[next] >>> shift;
-      let end = next + 1;
-      while (end < wanted.length && wanted[end] >>> shift === block) end++;
-      const key = prefix + block;
-      const entry = this.#entries.peek(key);
-      const start = block * 2 ** shift;
-      if (entry === undefined || !isSameLayout(entry.layout, layout)) {
-        this.#entries.set(key, { layout, values: null, reads: 1 }, ENTRY_BYTES);
-        return null;
-      }
-      if (entry.values === null) {
-        const isFull = this.#entries.weight > this.#fullBytes;
-        // Rows of several blocks are read together, which costs less than loading all of these.
-        const isOnly = end - next === wanted.length;
-        const loads = ++entry.reads >= (isFull ? LEAST_READS_FULL : LEAST_READS) && isOnly;
-        return loads ? { start, count: Math.min(2 ** shift, page.rowCount - start) } : null;
-      }
-      pieces.push(takeColumn(entry.values, offsetsFrom(start, wanted.subarray(next, end))));
-      next = end;
+/**
+ * Looks up a few rows of a page.
+ * @param wanted rows relative to the page's first: ascending, each once
+ * @returns the rows, in pieces; or a block that holds all of them and is to be loaded; or null if the rows
+ *   are to be read without a block
+ */
+export function findRows(
+  blocks: LruCache<RowBlock>,
+  layout: Layout,
+  page: DataPage,
+  wanted: Uint32Array,
+): readonly Column[] | BlockRows | null {
+  if (wanted.length > MOST_ROWS || !isPlain(layout) || !isStructural(page)) return null;
+  const { prefix, shift } = blocksOf(page);
+  if (shift === null) return null;
+  const pieces: Column[] = [];
+  for (let next = 0; next < wanted.length; ) {
+    const block = wanted[next] >>> shift;
+    let end = next + 1;
+    while (end < wanted.length && wanted[end] >>> shift === block) end++;
+    const key = prefix + block;
+    const entry = blocks.peek(key);
+    const start = block * 2 ** shift;
+    if (entry === undefined || !isSameLayout(entry.layout, layout)) {
+      blocks.set(key, { layout, values: null, reads: 1 }, ENTRY_BYTES);
+      return null;
     }
-    return pieces;
-  }
-
-  /** Keeps a block, unless it is too large. */
-  keep(layout: Layout, page: DataPage, { start }: BlockRows, values: Column): void {
-    const { prefix, shift } = this.#blocksOf(page);
-    if (shift === null) return;
-    const { bytes } = new HeldBlocks([values]);
-    const isLarge = bytes > MAX_DECODED_BYTES;
-    const entry: Entry = isLarge
-      ? { layout, values: null, reads: Number.NEGATIVE_INFINITY }
-      : { layout, values, reads: 0 };
-    this.#entries.set(prefix + start / 2 ** shift, entry, ENTRY_BYTES + (isLarge ? 0 : bytes));
-  }
-
-  #blocksOf(page: DataPage): PageBlocks {
-    let blocks = this.#pages.get(page);
-    if (blocks === undefined) {
-      blocks = { prefix: `${this.#pageCount++} `, shift: shiftOf(page) };
-      this.#pages.set(page, blocks);
+    if (entry.values === null) {
+      const isFull = blocks.weight > FULL_PART * blocks.maxWeight;
+      // Rows of several blocks are read together, which costs less than loading all of these.
+      const isOnly = end - next === wanted.length;
+      const loads = ++entry.reads >= (isFull ? LEAST_READS_FULL : LEAST_READS) && isOnly;
+      return loads ? { start, count: Math.min(2 ** shift, page.rowCount - start) } : null;
     }
-    return blocks;
+    pieces.push(takeColumn(entry.values, offsetsFrom(start, wanted.subarray(next, end))));
+    next = end;
   }
+  return pieces;
+}
+
+/** Keeps a block, unless it is too large. */
+export function keepBlock(
+  blocks: LruCache<RowBlock>,
+  layout: Layout,
+  page: DataPage,
+  { start }: BlockRows,
+  values: Column,
+): void {
+  const { prefix, shift } = blocksOf(page);
+  if (shift === null) return;
+  const { bytes } = new HeldBlocks([values]);
+  const isLarge = bytes > MAX_DECODED_BYTES;
+  const entry: RowBlock = isLarge
+    ? { layout, values: null, reads: Number.NEGATIVE_INFINITY }
+    : { layout, values, reads: 0 };
+  blocks.set(prefix + start / 2 ** shift, entry, ENTRY_BYTES + (isLarge ? 0 : bytes));
+}
+
+function blocksOf(page: DataPage): PageBlocks {
+  let places = placesOfPages.get(page);
+  if (places === undefined) {
+    places = { prefix: `${pageCount++} `, shift: shiftOf(page) };
+    placesOfPages.set(page, places);
+  }
+  return places;
 }
 
 const isPlain = ({ kind }: Layout): boolean => kind === "fixed" || kind === "bits" || kind === "variable";

@@ -13,10 +13,11 @@ import { decodePage } from "../file/pages/decodePage.js";
 import { type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
 import { positionsIn, type RowRuns, runsOf } from "../file/pages/pageSlice.js";
 import { pickable, pickRows, worthPicking } from "../file/pages/pickRows.js";
+import type { LruCache } from "../io/memory/cache.js";
 import type { DescribedRows } from "./blobValues.js";
 import { assembleOutputs, type LeafPlan, type ReadLeaf } from "./leafPlan.js";
 import type { OpenColumns } from "./openColumns.js";
-import { type BlockRows, offsetsFrom, type RowBlocks } from "./rowBlocks.js";
+import { type BlockRows, findRows, keepBlock, offsetsFrom, type RowBlock } from "./rowBlocks.js";
 
 /** Approximate bytes that one round of reads fetches. */
 const ROUND_BYTES = 8 * 1024 * 1024;
@@ -26,7 +27,7 @@ const ROW_OVERHEAD_BYTES = 16 * 1024;
 /** Dependencies of reading single rows. */
 export interface TakeSource extends PageSource {
   /** Blocks of rows in memory; absent to read each row from its file. */
-  readonly rowBlocks?: RowBlocks;
+  readonly rowBlocks?: LruCache<RowBlock>;
 }
 
 /**
@@ -91,7 +92,7 @@ function takeTasks(
   leaves: readonly ReadLeaf[],
   stored: OpenColumns,
   positions: Uint32Array,
-  blocks: RowBlocks | undefined,
+  blocks: LruCache<RowBlock> | undefined,
 ): TakeTask[] {
   const tasks: TakeTask[] = [];
   // Columns that were written together usually have pages of the same rows.
@@ -127,10 +128,10 @@ function takeTask(
   leafLayout: Layout,
   page: DataPage,
   { wanted, rows: wantedRuns }: Selection,
-  blocks: RowBlocks | undefined,
+  blocks: LruCache<RowBlock> | undefined,
 ): TakeTask {
   const { leaf, file, columnIndex, pageIndex } = location;
-  const lookedUp = blocks?.find(leafLayout, page, wanted) ?? null;
+  const lookedUp = blocks === undefined ? null : findRows(blocks, leafLayout, page, wanted);
   const inMemory = lookedUp !== null && !("start" in lookedUp) ? lookedUp : null;
   const block = lookedUp !== null && "start" in lookedUp ? lookedUp : null;
   const rows =
@@ -206,7 +207,8 @@ function rowsOfTask(
   const ofBlock = new Uint32Array(block.count);
   for (let index = 0; index < ofBlock.length; index++) ofBlock[index] = block.start + index;
   const values = decodeRows(leafLayout, read, ofBlock, false);
-  rowBlocks?.keep(leafLayout, file.columns[columnIndex].pages[pageIndex], block, values);
+  const page = file.columns[columnIndex].pages[pageIndex];
+  if (rowBlocks !== undefined) keepBlock(rowBlocks, leafLayout, page, block, values);
   return takeColumn(values, offsetsFrom(block.start, wanted));
 }
 

@@ -9,7 +9,7 @@ const PROGRAMS = {
   firstRow: [120, `await table.scan({ limit: 1 }).toArray();`],
   filter: [170, `await table.scan({ filter: "id > 10 AND text LIKE 'a%'" }).toArray();`],
   search: [
-    250,
+    255,
     `await table.scan({ filter: "id > 10" }).toArray();
     await table.search({ vector: [50, 1, 0, 0], limit: 1 }).toArray();
     await table.search({ text: "elm", limit: 1 }).toArray();`,

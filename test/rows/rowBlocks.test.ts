@@ -4,7 +4,8 @@ import * as arrow from "apache-arrow";
 import { describe } from "vitest";
 import type { FixedColumn, Layout } from "../../src/arrow/columns/column.js";
 import type { DataPage } from "../../src/file/container/reader.js";
-import { RowBlocks } from "../../src/rows/rowBlocks.js";
+import { LruCache } from "../../src/io/memory/cache.js";
+import { findRows, keepBlock, type RowBlock } from "../../src/rows/rowBlocks.js";
 import { bools, float64s, int32s, utf8s } from "../support/arrowColumns.js";
 import { expect, it } from "../support/fixtures.js";
 import { Random } from "../support/generators.js";
@@ -32,65 +33,68 @@ const numbersFrom = (start: number, count: number): FixedColumn => {
 };
 
 /** Loads the block of a row, and returns its first row and its number of rows. */
-function load(blocks: RowBlocks, page: DataPage, row: number): { start: number; count: number } {
+function load(blocks: LruCache<RowBlock>, page: DataPage, row: number): { start: number; count: number } {
   for (let read = 0; read < 10; read++) {
-    const found = blocks.find(INT32, page, Uint32Array.of(row));
+    const found = findRows(blocks, INT32, page, Uint32Array.of(row));
     if (found === null) continue;
     if (!("start" in found)) throw new Error("the block is loaded already");
-    blocks.keep(INT32, page, found, numbersFrom(found.start, found.count));
+    keepBlock(blocks, INT32, page, found, numbersFrom(found.start, found.count));
     return found;
   }
   throw new Error("no block is to be loaded");
 }
 
-const valuesOf = (found: ReturnType<RowBlocks["find"]>): number[][] | null =>
+const valuesOf = (found: ReturnType<typeof findRows>): number[][] | null =>
   found === null || "start" in found
     ? null
     : found.map((piece) => [...new Int32Array((piece as FixedColumn).values.buffer)]);
 
 describe("a cache of row blocks", () => {
   it("loads a block with its second read, and answers from it", () => {
-    const blocks = new RowBlocks(2 ** 20);
+    const blocks = new LruCache<RowBlock>(2 ** 20);
     const page = pageOf(5000);
     const row = Uint32Array.of(4500);
-    expect(blocks.find(INT32, page, row)).toBeNull();
-    expect(blocks.find(INT32, page, row)).toEqual({ start: 4096, count: 904 });
-    blocks.keep(INT32, page, { start: 4096, count: 904 }, numbersFrom(4096, 904));
-    expect(valuesOf(blocks.find(INT32, page, Uint32Array.of(4096, 4999)))).toEqual([[4096, 4999]]);
+    expect(findRows(blocks, INT32, page, row)).toBeNull();
+    expect(findRows(blocks, INT32, page, row)).toEqual({ start: 4096, count: 904 });
+    keepBlock(blocks, INT32, page, { start: 4096, count: 904 }, numbersFrom(4096, 904));
+    expect(valuesOf(findRows(blocks, INT32, page, Uint32Array.of(4096, 4999)))).toEqual([[4096, 4999]]);
     load(blocks, page, 1023);
-    expect(valuesOf(blocks.find(INT32, page, Uint32Array.of(0, 1023, 4097)))).toEqual([[0, 1023], [4097]]);
-    expect(blocks.find(INT32, page, Uint32Array.of(1023, 1024))).toBeNull();
+    expect(valuesOf(findRows(blocks, INT32, page, Uint32Array.of(0, 1023, 4097)))).toEqual([
+      [0, 1023],
+      [4097],
+    ]);
+    expect(findRows(blocks, INT32, page, Uint32Array.of(1023, 1024))).toBeNull();
   });
 
   it("keeps pages apart, and values of other layouts", () => {
-    const blocks = new RowBlocks(2 ** 20);
+    const blocks = new LruCache<RowBlock>(2 ** 20);
     const [page, otherPage] = [pageOf(5000), pageOf(5000)];
     load(blocks, page, 7);
-    expect(blocks.find(INT32, otherPage, Uint32Array.of(7))).toBeNull();
-    expect(blocks.find({ kind: "fixed", byteWidth: 8 }, page, Uint32Array.of(7))).toBeNull();
+    expect(findRows(blocks, INT32, otherPage, Uint32Array.of(7))).toBeNull();
+    expect(findRows(blocks, { kind: "fixed", byteWidth: 8 }, page, Uint32Array.of(7))).toBeNull();
   });
 
   it("has no blocks of large rows, of many wanted rows, or of nested columns", () => {
-    const blocks = new RowBlocks(2 ** 20);
+    const blocks = new LruCache<RowBlock>(2 ** 20);
     const list: Layout = { kind: "list", offsetBits: 32, item: INT32, itemNullable: true, isMap: false };
     const wanted = Uint32Array.from({ length: 9 }, (_, row) => row);
     for (let read = 0; read < 3; read++) {
-      expect(blocks.find(INT32, pageOf(100, 200_000), Uint32Array.of(1))).toBeNull();
-      expect(blocks.find(INT32, pageOf(5000), wanted)).toBeNull();
-      expect(blocks.find(list, pageOf(5000), Uint32Array.of(1))).toBeNull();
+      expect(findRows(blocks, INT32, pageOf(100, 200_000), Uint32Array.of(1))).toBeNull();
+      expect(findRows(blocks, INT32, pageOf(5000), wanted)).toBeNull();
+      expect(findRows(blocks, list, pageOf(5000), Uint32Array.of(1))).toBeNull();
     }
     expect(blocks.counts.entries).toBe(0);
   });
 
   it("stays within its bytes, and loads fewer blocks once it is full", () => {
     const maxBytes = 64 * 1024;
-    const blocks = new RowBlocks(maxBytes);
+    const blocks = new LruCache<RowBlock>(maxBytes);
     const page = pageOf(1_000_000);
     const random = new Random(3);
     for (let read = 0; read < 20_000; read++) {
-      const found = blocks.find(INT32, page, Uint32Array.of(random.below(1_000_000)));
+      const found = findRows(blocks, INT32, page, Uint32Array.of(random.below(1_000_000)));
       if (found !== null && "start" in found)
-        blocks.keep(INT32, page, found, numbersFrom(found.start, found.count));
+        keepBlock(blocks, INT32, page, found, numbersFrom(found.start, found.count));
       expect(blocks.counts.bytes).toBeLessThanOrEqual(maxBytes);
     }
     blocks.clear();
@@ -98,13 +102,13 @@ describe("a cache of row blocks", () => {
   });
 
   it("does not keep a block that is large once it is decoded, and does not ask for it again", () => {
-    const blocks = new RowBlocks(2 ** 30);
+    const blocks = new LruCache<RowBlock>(2 ** 30);
     const page = pageOf(1024, 100);
     const row = Uint32Array.of(5);
-    blocks.find(INT32, page, row);
-    const found = blocks.find(INT32, page, row);
-    blocks.keep(INT32, page, found as { start: number; count: number }, numbersFrom(0, 100_000));
-    for (let read = 0; read < 20; read++) expect(blocks.find(INT32, page, row)).toBeNull();
+    findRows(blocks, INT32, page, row);
+    const found = findRows(blocks, INT32, page, row);
+    keepBlock(blocks, INT32, page, found as { start: number; count: number }, numbersFrom(0, 100_000));
+    for (let read = 0; read < 20; read++) expect(findRows(blocks, INT32, page, row)).toBeNull();
     expect(blocks.counts.bytes).toBeLessThan(1000);
   });
 });

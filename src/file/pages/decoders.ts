@@ -50,12 +50,11 @@ export function loadDecoders(encoding: PageEncoding): Promise<unknown> | null {
 }
 
 /** True if a buffer of the page is compressed by Zstandard. */
-const usesZstd = (encoding: unknown): boolean =>
-  typeof encoding === "object" &&
-  encoding !== null &&
-  !ArrayBuffer.isView(encoding) &&
-  (("scheme" in encoding && encoding.scheme === CompressionScheme.ZSTD) ||
-    Object.values(encoding).some(usesZstd));
+const usesZstd = (encoding: object): boolean =>
+  ("scheme" in encoding && encoding.scheme === CompressionScheme.ZSTD) ||
+  Object.values(encoding).some(
+    (member) => member instanceof Object && !ArrayBuffer.isView(member) && usesZstd(member),
+  );
 
 function load(decoders: readonly Lazy<object>[]): Promise<unknown> | null {
   const missing = decoders.filter(({ current }) => current === undefined);

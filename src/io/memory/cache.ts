@@ -65,6 +65,11 @@ export class LruCache<V> {
     return this.#weight;
   }
 
+  /** Maximum weight of all entries together. */
+  get maxWeight(): number {
+    return this.#maxWeight;
+  }
+
   /** Number of entries. */
   get size(): number {
     return this.#entries.size;

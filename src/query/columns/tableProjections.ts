@@ -13,9 +13,9 @@ import { type Projection, type SelectionOptions, selectColumns } from "./project
 
 /** Maximum number of projections that are kept for a version. */
 const MOST_KEPT = 8;
-/** Maximum number of leaves and returned columns of a projection that is kept. */
-const MOST_COLUMNS = 64;
-/** Maximum number of characters of a selection that is kept. */
+/** Maximum number of names in a selection that is kept. */
+const MOST_NAMES = 64;
+/** Maximum length of the key of a projection that is kept. */
 const MOST_CHARACTERS = 4096;
 
 /** Kept projections by their selections, the oldest first. They go with their version. */
@@ -33,10 +33,10 @@ export function* projectionOf(
   const kept = key === null ? undefined : keptOfVersions.get(file)?.get(key);
   if (kept !== undefined) return withOwnSchema(kept);
   const fields = decodeSchema(manifest.fields, file.path);
-  const projection = yield* selectColumns(
-    ...([fields, new ColumnReads(fields), schemaMetadataOf(manifest), names ?? selection, options] as const),
-  );
-  if (key === null || !isSmall(projection)) return projection;
+  const wanted = names ?? selection;
+  const reads = new ColumnReads(fields);
+  const projection = yield* selectColumns(fields, reads, schemaMetadataOf(manifest), wanted, options);
+  if (key === null || !isFlat(projection)) return projection;
   const ofVersion = keptOfVersions.get(file) ?? new Map<string, Projection>();
   keptOfVersions.set(file, ofVersion);
   const [oldest] = ofVersion.keys();
@@ -45,24 +45,21 @@ export function* projectionOf(
   return withOwnSchema(projection);
 }
 
-const keyOf = (names: readonly string[], { withRowId, maxColumns }: SelectionOptions): string =>
-  JSON.stringify([names, withRowId, maxColumns]);
+/** Returns null for long names. */
+function keyOf(names: readonly string[], { withRowId, maxColumns }: SelectionOptions): string | null {
+  const key = JSON.stringify([names, withRowId, maxColumns]);
+  return key.length > MOST_CHARACTERS ? null : key;
+}
 
 /** Returns a copy of a list of few names, which the caller cannot change; null for any other selection. */
 function shortList(selection: unknown): readonly string[] | null {
-  if (!Array.isArray(selection) || selection.length > MOST_COLUMNS) return null;
+  if (!Array.isArray(selection) || selection.length > MOST_NAMES) return null;
   const names: unknown[] = [...selection];
-  let characters = 0;
-  for (const name of names) {
-    if (typeof name !== "string") return null;
-    characters += name.length;
-  }
-  return characters <= MOST_CHARACTERS ? (names as string[]) : null;
+  return names.every((name) => typeof name === "string") ? names : null;
 }
 
-/** True for few columns of types without children, whose objects of Arrow nobody can change. */
-const isSmall = ({ leaves, returned, schema }: Projection): boolean =>
-  Math.max(leaves.length, returned.length) <= MOST_COLUMNS &&
+/** True if no column has children: nobody can change the Arrow objects of its type. */
+const isFlat = ({ schema }: Projection): boolean =>
   schema.fields.every(({ type }) => (type.children ?? []).length === 0);
 
 /** Returns the projection with a schema that the caller may change: Arrow's has maps and lists. */

@@ -116,12 +116,8 @@ export interface FilterRequest
   readonly onSeen?: (rowCount: number) => void;
 }
 
-/** Maximum expected number of rows that {@link lookedUpRows} finds. */
-const FEW_ROWS = 64;
-
 /**
- * Returns the rows that a filter selects, if indexes find them exactly and they are expected to be few. It
- * takes a fraction of the time of {@link selectedBatches}, which is made for many rows.
+ * Returns the rows that a filter selects, if indexes find them exactly and they are expected to be few.
  * @returns rows by fragment, without empty fragments; null for other filters
  */
 export async function lookedUpRows(
@@ -131,23 +127,8 @@ export async function lookedUpRows(
   const { lookups, isIndexedOnly } = filter;
   // An observer watches the stages of the other way.
   if (lookups === null || observer !== undefined) return null;
-  const use = await lookups.plan(fragments, Number.POSITIVE_INFINITY);
-  if (use === null) return null;
-  const rowCount = use.parts.reduce(
-    (sum, { isExact, rows }) => sum + (isExact ? rows : Number.POSITIVE_INFINITY),
-    0,
-  );
-  const isCovered = ({ id }: DataFragment) => use.parts.some(({ fragmentIds }) => fragmentIds.has(id));
-  if (rowCount > FEW_ROWS || (!isIndexedOnly && !fragments.every(isCovered))) return null;
-  const indexed = await lookups.find(use, source, null, signal);
-  if (!indexed.areExact) return null;
-  const parts: RowsOfFragment[] = [];
-  for (const fragment of fragments) {
-    const rows = await indexed.rowsIn(source, fragment);
-    if (rows.length === 0) continue;
-    onSeen?.(fragment.physicalRows);
-    parts.push({ fragment, rows });
-  }
+  const parts = await lookups.findFew(source, fragments, isIndexedOnly, signal);
+  for (const { fragment } of parts ?? []) onSeen?.(fragment.physicalRows);
   return parts;
 }
 

@@ -16,7 +16,7 @@ import { concatWords } from "../../bytes/concatWords.js";
 import type { MemoryShare } from "../../memory.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
-import { areFew, DENSE_PART, readChosenRows, type Selection, takeFew } from "../scan/chosenRows.js";
+import { DENSE_PART, readChosenRows, type Selection } from "../scan/chosenRows.js";
 import type { RowsOfFragment } from "../scan/rowPlaces.js";
 import { type BatchRows, physicalRow, type RowPlaces, type ScanRequest } from "../scan/scan.js";
 import { type FilterRequest, lookedUpRows, type SelectedBatch, selectedBatches } from "./filter.js";
@@ -33,10 +33,7 @@ type RowsRequest = ScanRequest & FilterRequest;
 export async function* filteredRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
   const lookedUp = await lookedUpRows(source, request);
   if (lookedUp !== null) {
-    for (const selection of withinLimit(lookedUp, request)) {
-      if (areFew(selection, request.projection)) yield await takeFew(source, request, selection);
-      else yield* readChosenRows(source, request, selection);
-    }
+    for (const selection of withinLimit(lookedUp, request)) yield* readChosenRows(source, request, selection);
     return;
   }
   const covered = coveredOutputs(request.projection, request.filter.projection);

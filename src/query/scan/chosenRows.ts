@@ -3,7 +3,6 @@
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { DataFragment } from "../../format/table.js";
 import type { MemoryShare } from "../../memory.js";
-import type { OpenColumns } from "../../rows/openColumns.js";
 import { blobReading } from "../../rows/readColumns.js";
 import { takeColumns } from "../../rows/takeColumns.js";
 import type { RowsPlan } from "../columns/columnReads.js";
@@ -50,20 +49,6 @@ export const readChosenRows = (source: FragmentSource, request: ReadRequest, sel
     ? scanSelected(source, request, selection)
     : takenBatches(source, request.projection, selection.fragment, selection.rows, request.signal);
 
-/** Returns true if {@link takeFew} reads the chosen rows as {@link readChosenRows} does. */
-export const areFew = ({ rows, seenRows }: Selection, plan: RowsPlan): boolean =>
-  rows.length <= TAKEN_ROWS && !isDense(rows, seenRows, plan);
-
-/** Reads few chosen rows in one batch, which saves the stream. */
-export async function takeFew(
-  source: FragmentSource,
-  { projection, signal }: ReadRequest,
-  { fragment, rows }: Selection,
-): Promise<BatchRows> {
-  const stored = await openFragment(source, fragment, projection.leaves);
-  return takenBatch(source, projection, { fragment, stored }, rows, signal);
-}
-
 /** Reads all rows of the fragment, and keeps the selected ones. */
 function scanSelected(
   source: FragmentSource,
@@ -103,24 +88,15 @@ export async function* takenBatches(
 ): AsyncGenerator<ScannedRows> {
   const stored = await openFragment(source, fragment, plan.leaves);
   for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
-    yield await takenBatch(source, plan, { fragment, stored }, rows.slice(start, start + TAKEN_ROWS), signal);
+    const picked = rows.slice(start, start + TAKEN_ROWS);
+    const rowCount = picked.length;
+    const places = { fragmentId: fragment.id, start: 0, picked };
+    const taken = await takeColumns(source, plan, stored, picked, signal);
+    const columns = plan.hasBlobs
+      ? await (await blobReading.get()).readBlobs(source, plan, taken)
+      : taken.columns;
+    yield { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
   }
-}
-
-async function takenBatch(
-  source: FragmentSource,
-  plan: RowsPlan,
-  { fragment, stored }: { readonly fragment: DataFragment; readonly stored: OpenColumns },
-  picked: Uint32Array,
-  signal: AbortSignal | undefined,
-): Promise<ScannedRows> {
-  const rowCount = picked.length;
-  const places = { fragmentId: fragment.id, start: 0, picked };
-  const taken = await takeColumns(source, plan, stored, picked, signal);
-  const columns = plan.hasBlobs
-    ? await (await blobReading.get()).readBlobs(source, plan, taken)
-    : taken.columns;
-  return { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
 }
 
 /** Yields the rows of a fragment at ascending physical offsets. The batches must contain all of them. */
