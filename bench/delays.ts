@@ -71,7 +71,7 @@ const OPERATIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   cleanup: () => rows.cleanup({ olderThanMs: 0 }),
 };
 
-/** Operations that change nothing. They run again: the percentile of a short run would be its longest turn. */
+/** Operations that change nothing. They run again: a percentile of a short run is its longest turn. */
 const READS: ReadonlySet<string> = new Set([
   "full scan",
   "filter on floats",
