@@ -11,7 +11,7 @@ import { unfinishedBatches } from "../catalog/batches/unfinishedBatches.js";
 import { hasVersionsIn, lookAtRootTable } from "../catalog/locations/versionsIn.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogEnvironment.js";
 import { RootNames } from "../catalog/rows/rootNames.js";
-import { InternalError, messageOf } from "../errors.js";
+import { InternalError, messageOf, ServiceUnavailableError } from "../errors.js";
 import type { FileVersion } from "../file/container/page.js";
 import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageChecks } from "../file/pages/checkedParts.js";
@@ -74,6 +74,8 @@ const autoCleanup = lazyModule(() => import("../table/cleanup/autoCleanup.js"));
 const SKETCH_BYTES = 256 * 1024 * 1024;
 /** Maximum number of remembered transactions. */
 const MAX_TRANSACTIONS = 10_000;
+/** Reason of signals of closed namespaces. Made once: an abort without a reason makes an error each time. */
+const CLOSED = new ServiceUnavailableError("the namespace is closed");
 /** Maximum number of remembered warnings of a kind. The host gets a remembered warning only once. */
 const MAX_WARNINGS = 1000;
 /** Default maximum of threads, because each thread holds pages of its own. */
@@ -302,7 +304,7 @@ export function openContext(options: ContextOptions): OperationContext {
         },
       }),
     async close() {
-      closing.abort();
+      closing.abort(CLOSED);
       const wasQuiet = context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();
