@@ -53,7 +53,8 @@ export function loadDecoders(encoding: PageEncoding): Promise<unknown> | null {
 const usesZstd = (encoding: object): boolean =>
   ("scheme" in encoding && encoding.scheme === CompressionScheme.ZSTD) ||
   Object.values(encoding).some(
-    (member) => member instanceof Object && !ArrayBuffer.isView(member) && usesZstd(member),
+    (member) =>
+      typeof member === "object" && member !== null && !ArrayBuffer.isView(member) && usesZstd(member),
   );
 
 function load(decoders: readonly Lazy<object>[]): Promise<unknown> | null {
