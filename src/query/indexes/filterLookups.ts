@@ -47,6 +47,12 @@ interface LookedUp {
 
 export class FilterLookups {
   readonly #filter: LookedUp;
+  /** The latest plan: a filter that selects more than a few rows asks for the same one twice. */
+  #latest: {
+    readonly fragments: readonly DataFragment[];
+    readonly wantedRows: number;
+    readonly use: Promise<IndexUse | null>;
+  } | null = null;
 
   private constructor(filter: LookedUp) {
     this.#filter = filter;
@@ -119,8 +125,10 @@ export class FilterLookups {
    * @throws CorruptFileError
    */
   plan(fragments: readonly DataFragment[], wantedRows: number): Promise<IndexUse | null> {
+    const latest = this.#latest;
+    if (latest?.fragments === fragments && latest.wantedRows === wantedRows) return latest.use;
     const { version, predicate, types, isForced, optionsOf } = this.#filter;
-    return planIndexUse({
+    const use = planIndexUse({
       predicate,
       types,
       isForced,
@@ -130,6 +138,8 @@ export class FilterLookups {
       wantedRows,
       open: (index, segment) => this.#open(index, segment, null),
     });
+    this.#latest = { fragments, wantedRows, use };
+    return use;
   }
 
   /**
