@@ -12,7 +12,7 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { byteStreamSplitDecoder } from "./byteStreamSplit.js";
 import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
-import { decompressed, decompressorOf } from "./general.js";
+import { decompress, decompressorOf } from "./general.js";
 import { inlineBitpackingDecoder } from "./inlineBitpacking.js";
 import { outOfLineBitpackingDecoder } from "./outOfLineBitpacking.js";
 import { rleDecoder } from "./rle.js";
@@ -45,7 +45,7 @@ export function fixedDecoder(
       bufferCount: inner.bufferCount,
       decode(buffers, first, count, output, outputIndex) {
         const plain = buffers.slice(first, first + inner.bufferCount);
-        plain[0] = decompressed(decompressor, plain[0]);
+        plain[0] = decompress(decompressor, plain[0]);
         inner.decode(plain, 0, count, output, outputIndex);
       },
     };

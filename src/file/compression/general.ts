@@ -21,27 +21,26 @@ export const zstd = lazyModule(() => import("../../bytes/zstd/decodeFrame.js"));
 /** Undoes the compression of whole buffers. */
 export interface Decompressor {
   /**
-   * Returns the number of bytes that a buffer was before.
-   * @throws CorruptFileError if it cannot have been as many as it states
+   * Returns the length of a buffer's content in bytes.
+   * @throws CorruptFileError if the buffer cannot hold as much as it states
    */
   contentBytes(bytes: Uint8Array): number;
   /**
-   * Writes what a buffer was before.
+   * Writes the content of a buffer.
    * @param output as long as {@link contentBytes} says
    * @throws CorruptFileError
    */
   decode(bytes: Uint8Array, output: Uint8Array): void;
 }
 
-/** Returns what undoes `compression`. */
+/** Returns the decompressor of a compression. @throws UnsupportedError for an unknown scheme */
 export function decompressorOf(compression: BufferCompression | undefined, origin: PageOrigin): Decompressor {
   switch (compression?.scheme) {
     case CompressionScheme.LZ4:
       return {
         contentBytes: (bytes) => lz4ContentBytes(bytes, origin),
         decode(bytes, output) {
-          const isEmpty = output.length === 0;
-          if (!isEmpty && !decodeLz4Block(bytes.subarray(4), output))
+          if (output.length > 0 && !decodeLz4Block(bytes.subarray(4), output))
             throw corruptPage(origin, "malformed LZ4 block");
         },
       };
@@ -58,8 +57,8 @@ export function decompressorOf(compression: BufferCompression | undefined, origi
   }
 }
 
-/** Returns what a buffer was before, in memory of its own. @throws CorruptFileError */
-export function decompressed(decompressor: Decompressor, bytes: Uint8Array): Uint8Array {
+/** Returns the content of a buffer in memory of its own. @throws CorruptFileError */
+export function decompress(decompressor: Decompressor, bytes: Uint8Array): Uint8Array {
   const output = new Uint8Array(decompressor.contentBytes(bytes));
   decompressor.decode(bytes, output);
   return output;

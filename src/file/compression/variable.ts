@@ -20,7 +20,7 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { encodingName } from "./fixed.js";
 import { type AllocateTexts, decodeFsst, decodeFsstSymbols } from "./fsst.js";
-import { type Decompressor, decompressed, decompressorOf } from "./general.js";
+import { type Decompressor, decompress, decompressorOf } from "./general.js";
 
 /** Largest position in the bytes of one page; offsets are gathered as 32-bit integers. */
 export const MAXIMUM_POSITION = 0x7fffffff;
@@ -126,7 +126,7 @@ export function decodeVariableBlock(
   const stride = encoding.offsetBits / 32;
   const width = 4 * stride;
   const { decompressor } = encoding;
-  const stored = decompressor === null ? block : decompressed(decompressor, block);
+  const stored = decompressor === null ? block : decompress(decompressor, block);
   const plain = alignedBytes(withCurrentHeader(stored, encoding.offsetBits, count), 4);
   if (plain.length < (count + 3) * width) {
     throw corruptPage(origin, `block of ${count} values in ${plain.length} bytes`);
@@ -199,8 +199,8 @@ export function finishEach(
 }
 
 /**
- * Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. The
- * sizes come first, so that large values are written once, to where they stay.
+ * Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. All
+ * lengths are known before the first value is decoded, so each value is written once, to its final place.
  */
 function decompressEach(
   stored: Uint8Array,

@@ -6,7 +6,7 @@ import type { CodeSymbols, DecodedValues } from "../../arrow/columns/lazyValues.
 import { alignedBytes } from "../../bytes/aligned.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { type AllocateTexts, decodeFsstPieces } from "./fsst.js";
-import { decompressed } from "./general.js";
+import { decompress } from "./general.js";
 import { wordMemory } from "./pickBitpacked.js";
 import { areFewInOrder, eachChunk } from "./pickedRows.js";
 import { PickedValues } from "./pickVariable.js";
@@ -32,7 +32,7 @@ export class VariableChunks {
   append(buffer: Uint8Array, count: number): void {
     const { decompressor, offsetBits } = this.encoding;
     const width = offsetBits / 8;
-    const plain = alignedBytes(decompressor === null ? buffer : decompressed(decompressor, buffer), 4);
+    const plain = alignedBytes(decompressor === null ? buffer : decompress(decompressor, buffer), 4);
     if (plain.length < (count + 1) * width) {
       throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${plain.length} bytes`);
     }

@@ -9,7 +9,7 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
-import { decompressed } from "../compression/general.js";
+import { decompress } from "../compression/general.js";
 import { pickBitpacked, type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
 import { PickedValues } from "../compression/pickVariable.js";
 import { resolveVariable, type VariableEncoding } from "../compression/variable.js";
@@ -212,7 +212,7 @@ export class VariablePicker implements ValuePicker {
       this.values.pick(plain, positions, first, end, definition);
       return;
     }
-    const bytes = alignedBytes(decompressed(decompressor, valueBuffer(chunk, 0)), 4);
+    const bytes = alignedBytes(decompress(decompressor, valueBuffer(chunk, 0)), 4);
     const plain = { data: wordMemory(bytes), start: 0, size: bytes.length, count, firstRow: firstValue };
     this.values.pick(plain, positions, first, end, definition);
   }

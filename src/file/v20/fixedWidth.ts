@@ -22,7 +22,7 @@ import {
 } from "../../format/encodings20.js";
 import { PACK_UNIT, packedUnitBytes, unpackBits } from "../compression/bitpack.js";
 import type { WordBits } from "../compression/bitpackKernel.js";
-import { decompressed, decompressorOf } from "../compression/general.js";
+import { decompress, decompressorOf } from "../compression/general.js";
 import { corruptPage, unsupportedPage } from "../container/page.js";
 import { bufferAt, type PageBufferList, type PageBuffers } from "./pageBuffers.js";
 
@@ -99,7 +99,7 @@ function flatBytes({ buffer, compression }: Flat, page: PageBuffers): Uint8Array
   if (compression === undefined || compression.scheme === "none") return bytes;
   const scheme = SCHEMES[compression.scheme];
   if (scheme === undefined) throw unsupportedPage(page.origin, `compression ${compression.scheme}`);
-  return decompressed(decompressorOf({ scheme, level: undefined }, page.origin), bytes);
+  return decompress(decompressorOf({ scheme, level: undefined }, page.origin), bytes);
 }
 
 function decodeFastLanes(

@@ -45,7 +45,7 @@ export function* projectionOf(
   return withOwnSchema(projection);
 }
 
-/** Returns null for long names. */
+/** Returns the key of a projection; null if it is too long to be kept. Only expressions have parameters. */
 function keyOf(names: readonly string[], { withRowId, maxColumns }: SelectionOptions): string | null {
   const key = JSON.stringify([names, withRowId, maxColumns]);
   return key.length > MOST_CHARACTERS ? null : key;

@@ -47,7 +47,7 @@ interface LookedUp {
 
 export class FilterLookups {
   readonly #filter: LookedUp;
-  /** The latest plan: a filter that selects more than a few rows asks for the same one twice. */
+  /** The latest plan. A query of more than a few rows asks for it twice: for {@link findFew}, and to read. */
   #latest: {
     readonly fragments: readonly DataFragment[];
     readonly wantedRows: number;
@@ -161,8 +161,8 @@ export class FilterLookups {
   }
 
   /**
-   * Searches the indexes if they find the rows exactly, and few are expected. It takes a fraction of the time
-   * of streams, which are made for many rows.
+   * Searches the indexes if they find the rows exactly, and few are expected. This takes less time than the
+   * streams of {@link find}, which are made for many rows.
    * @param isIndexedOnly true to leave out fragments that no index covers
    * @returns rows by fragment, without empty fragments; null if other rows must be read
    */
