@@ -30,17 +30,25 @@ export function recallAxis(curves: readonly Curve[]): Axis {
   return { position: (x) => (x * 10 - least) / Math.max(1, 10 - least), ticks };
 }
 
-/** A logarithmic scale over the sizes of all points. */
+/** Distance of two labels below which they would overlap, as a part of the axis. */
+const LEAST_TICK_PART = 0.08;
+
+/** A logarithmic scale over the sizes of all points. Of sizes that nearly coincide, it names the largest. */
 export function sizeAxis(curves: readonly Curve[]): Axis {
   const sizes = [...new Set(curves.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
   const [least, most] = [Math.log(sizes[0]), Math.log(sizes[sizes.length - 1])];
   return {
     position: (x) => (Math.log(x) - least) / (most - least || 1),
-    ticks: sizes.map((x) => ({ x, label: x.toLocaleString("en") })),
+    ticks: sizes
+      .filter((x, index) => {
+        const next = sizes[index + 1];
+        return next === undefined || Math.log(next) - Math.log(x) >= (most - least) * LEAST_TICK_PART;
+      })
+      .map((x) => ({ x, label: x.toLocaleString("en") })),
   };
 }
 
-const [WIDTH, LEFT, RIGHT, FIRST_NAMES, BOTTOM] = [860, 64, 24, 66, 48];
+const [WIDTH, LEFT, RIGHT, FIRST_NAMES, BOTTOM] = [880, 76, 40, 66, 48];
 /** Height of the curves' own space. */
 const CURVES_HEIGHT = 380;
 const NAMES_PER_LINE = 3;
@@ -120,6 +128,7 @@ const STYLE = `  text { font: 12px system-ui, sans-serif; fill: #1f2328 }
   .grid { stroke: #d1d9e0; stroke-width: 1 }
   .paper { fill: #ffffff }
   polyline { fill: none; stroke-width: 2 }
+  circle { fill: #ffffff; stroke-width: 2 }
   line { stroke-width: 2 }
   .dashed { stroke-dasharray: 5 4 }
   .c0 { stroke: #1a7f64 } .c1 { stroke: #b0762c } .c2 { stroke: #a0408a } .c3 { stroke: #3b6fb6 } .c4 { stroke: #777777 }
@@ -128,5 +137,5 @@ const STYLE = `  text { font: 12px system-ui, sans-serif; fill: #1f2328 }
     text { fill: #e6edf3 }
     .note { fill: #9198a1 }
     .grid { stroke: #3d444d }
-    .paper { fill: #0d1117 }
+    .paper, circle { fill: #0d1117 }
   }`;
