@@ -46,7 +46,7 @@ export async function nearestByIndex(
   let wanted = most * (refineFactor ?? 1);
   const ask = () => {
     const answer = search.column.isMulti
-      ? searchLists(source, request, index, covered, wanted, isExact)
+      ? searchLists(source, request, index, covered, { most, wanted, isExact })
       : searchIndex(source, request, index, covered, wanted, isExact);
     return observer?.time("index", answer) ?? answer;
   };
@@ -62,28 +62,30 @@ export async function nearestByIndex(
   return nearest.map((rows, query) => ({ query, rows: rows.finish() }));
 }
 
-/** Searches the index for each vector of a multivector query. @returns the rows of the one result */
+/**
+ * Searches the index for each vector of a multivector query.
+ * @param counts `most` rows are wanted, and `wanted` compared exactly, plus ties. Lists of vectors have the
+ *   same length with and without a refine factor, as those of Lance: their length decides the scores
+ * @returns the rows of the one result
+ */
 async function searchLists(
   source: FragmentSource,
   request: SearchRequest,
   index: VectorIndex,
   covered: readonly DataFragment[],
-  most: number,
-  isRefined: boolean,
+  counts: { readonly most: number; readonly wanted: number; readonly isExact: boolean },
 ): Promise<NearestRows[]> {
   const { search } = request;
+  const { most, wanted, isExact } = counts;
   const room = Math.min(MAX_NEAREST, Math.floor(MAX_KEPT / search.queries.length));
   const vectorCount = Math.max(1, Math.min(most * VECTORS_PER_ROW, room));
   const unbounded = { ...request, search: { ...search, ...UNBOUNDED } };
   const vectors = await searchIndex(source, unbounded, index, covered, vectorCount, false);
-  const bounds = isRefined ? UNBOUNDED : search;
-  return [
-    scoredRows(
-      vectors.map((each) => each.finish()),
-      bounds,
-      most,
-    ),
-  ];
+  const lists = vectors.map((each) => each.finish());
+  // Sums of codes tie, too, and round differently.
+  return isExact
+    ? [scoredRows(lists, UNBOUNDED, Math.min(wanted + MOST_TIES, MAX_NEAREST))]
+    : [scoredRows(lists, search, most)];
 }
 
 const UNBOUNDED = { lowerBound: Number.NEGATIVE_INFINITY, upperBound: Number.NaN };
