@@ -50,18 +50,25 @@ export async function readTail(
     check: checkPart,
   });
   if (answer.status === 404) return null;
-  // An empty object has no last byte.
   if (answer.status === 416) {
-    const state = await headObject(client, key, path);
-    if (state !== null && state.size > 0) throw new InternalError(`the S3 server refused to read ${key}`);
+    const state = await emptyObject(client, key, path);
     return state && { state, tail: new Uint8Array(0) };
   }
   const { body } = answer;
-  // Some servers answer a range beyond the whole object with the object.
-  const range = answer.status === 206 ? contentRange(answer) : { start: 0, size: body.length };
-  const isTail = range.start + body.length === range.size && (body.length === tailBytes || range.start === 0);
-  if (!isTail) throw new InternalError(`the S3 server sent other bytes of ${key} than were asked for`);
-  return { state: stateOf(answer, key, path, range.size), tail: body };
+  const { start, end, size } = sentRange(answer);
+  const isTail = end === size && (body.length === tailBytes || start === 0);
+  if (!isTail) throw sentOtherBytes(key);
+  return { state: stateOf(answer, key, path, size), tail: body };
+}
+
+/**
+ * Returns the state of an object after the status 416, which means that it has no bytes; null if it is gone.
+ * @throws InternalError if it has some
+ */
+async function emptyObject(client: S3Client, key: string, path: string): Promise<ObjectState | null> {
+  const state = await headObject(client, key, path);
+  if (state !== null && state.size > 0) throw new InternalError(`the S3 server refused to read ${key}`);
+  return state;
 }
 
 /**
@@ -84,9 +91,11 @@ export async function readObject(
     check: checkPart,
   });
   if (answer.status === 404) return null;
-  if (answer.status === 416) return new Uint8Array(0);
-  if (answer.body.length <= maxBytes) return answer.body;
-  throw new CorruptFileError(path, maxBytes, `more than ${maxBytes} bytes`);
+  if (answer.status === 416) return (await emptyObject(client, key, path)) && new Uint8Array(0);
+  const sent = sentRange(answer);
+  if (sent.end > maxBytes) throw new CorruptFileError(path, maxBytes, `more than ${maxBytes} bytes`);
+  if (sent.start > 0 || sent.end < sent.size) throw sentOtherBytes(key);
+  return answer.body;
 }
 
 /** Maximum bytes of an object that is read as a whole. */
@@ -121,21 +130,28 @@ export async function readRange(
   if (answer.status === 404) {
     throw Object.assign(new Error(`ENOENT: read '${path}'`), { code: "ENOENT", syscall: "read", path });
   }
-  const range = answer.status === 206 ? contentRange(answer) : null;
-  const isWhole = answer.status === 200 && byteOffset === 0 && answer.body.length === size;
-  const isRange = range !== null && range.start === byteOffset && range.size === size;
-  if (!isWhole && !isRange) {
+  const sent = answer.status < 300 ? sentRange(answer) : null;
+  if (sent === null || sent.size !== size || isOfAnother(answer, etag)) {
     throw new CorruptFileError(path, byteOffset, "the object was replaced while it was open");
   }
+  if (sent.start !== byteOffset || sent.end !== end) throw sentOtherBytes(key);
 }
+
+/** True if an answer brings another object than the one with this ETag. Some servers ignore `If-Match`. */
+function isOfAnother(answer: S3Answer, etag: string): boolean {
+  const sentEtag = etagOf(answer);
+  return etag !== "" && sentEtag !== "" && sentEtag !== etag;
+}
+
+const sentOtherBytes = (key: string): InternalError =>
+  new InternalError(`the S3 server sent other bytes of ${key} than were asked for`);
 
 /**
  * Refuses an answer that has fewer bytes than it says.
  * @throws Error, after which the request is sent again
  */
 function checkPart(answer: S3Answer): void {
-  if (answer.status !== 206) return;
-  const { start, end } = contentRange(answer);
+  const { start, end } = sentRange(answer);
   const length = end - start;
   if (answer.body.length !== length) throw new Error(`${answer.body.length} of ${length} bytes arrived`);
 }
@@ -147,8 +163,12 @@ interface ContentRange {
   readonly size: number;
 }
 
-/** Returns the range of an answer with the status 206. */
-function contentRange({ headers }: S3Answer): ContentRange {
+/**
+ * Returns the range of an object that an answer brings. Some servers send the whole object, with the status
+ * 200, if it is not longer than the range.
+ */
+function sentRange({ status, headers, body }: S3Answer): ContentRange {
+  if (status !== 206) return { start: 0, end: body.length, size: body.length };
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(headers.get("content-range") ?? "");
   const [start, last, size] = (match ?? []).slice(1).map(Number);
   if (match !== null && last < size && start <= last && Number.isSafeInteger(size)) {

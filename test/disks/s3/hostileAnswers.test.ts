@@ -194,6 +194,11 @@ describe("a server that answers wrongly", () => {
       "a huge range",
       { status: 206, headers: { "content-range": "bytes 0-9/99999999999999999999" }, body: "0123456789" },
     ],
+    ["fewer bytes", { status: 206, headers: { "content-range": "bytes 0-4/100" }, body: "01234" }],
+    [
+      "another ETag",
+      { status: 206, headers: { "content-range": "bytes 0-9/100", etag: '"new"' }, body: "0123456789" },
+    ],
     ["the start of the object", { status: 200, body: "01234" }],
   ])("to a read of ten bytes with %s gives an error", async (_what, answer) => {
     const { server, open } = await startBucket();
@@ -202,6 +207,18 @@ describe("a server that answers wrongly", () => {
     const handle = (await disk.open("/a"))!;
     server.answerInstead = () => answer;
     await expect(handle.read(0, 10)).rejects.toMatchObject({ type: "Internal" });
+  });
+
+  it.each([
+    ["a later part", { status: 206, headers: { "content-range": "bytes 5-9/10" }, body: "56789" }],
+    ["the beginning", { status: 206, headers: { "content-range": "bytes 0-4/10" }, body: "01234" }],
+    ["the answer that the object is empty", { status: 416 }],
+  ])("to a read of a whole object with %s gives an error", async (_what, answer) => {
+    const { server, open } = await startBucket();
+    const disk = open({ maxAttempts: 2 });
+    await disk.putIfAbsent!("/a", [bytesOf("0123456789")]);
+    server.answerInstead = ({ method }) => (method === "GET" ? answer : undefined);
+    await expect(disk.readFile!("/a", 1000)).rejects.toMatchObject({ type: "Internal" });
   });
 
   it("to a read with too few bytes is asked again, then given up", async () => {
