@@ -103,49 +103,70 @@ class TreeDisk implements MemoryDisk {
   async #append(file: MemoryFile, chunk: Uint8Array, path: string): Promise<void> {
     for (let start = 0; start < chunk.length; start += COPIED_AT_ONCE) {
       const piece = chunk.subarray(start, start + COPIED_AT_ONCE);
-      if (this.#usedBytes + piece.length > this.#maxBytes) throw diskError("ENOSPC", "write", path);
-      file.content.append(piece);
+      this.#checkRoom(piece.length, path);
       // Nobody can reach a file without a name, but its writer goes on.
-      if (file.links > 0) this.#usedBytes += piece.length;
-      file.modifiedNs = file.changedNs = this.#tree.now();
-      await yieldToEventLoop();
+      if (file.isCounted) this.#usedBytes += piece.length;
+      await this.#copy(file, piece);
     }
   }
 
-  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
-    const file = await this.#fileOf(path, chunks);
-    const location = this.#tree.locate(path, "open");
-    if (location.parent.entries.has(location.name)) return false;
-    this.#tree.add(location, file);
-    this.#usedBytes += file.content.byteLength;
-    return true;
+  async #copy(file: MemoryFile, piece: Uint8Array): Promise<void> {
+    file.content.append(piece);
+    file.modifiedNs = file.changedNs = this.#tree.now();
+    await yieldToEventLoop();
   }
 
-  async replaceIf(
+  #checkRoom(byteLength: number, path: string): void {
+    if (this.#usedBytes + byteLength > this.#maxBytes) throw diskError("ENOSPC", "write", path);
+  }
+
+  async putIfAbsent(path: string, chunks: readonly Uint8Array[]): Promise<boolean> {
+    const isAdded = await this.#withFile(path, chunks, (file) => {
+      const location = this.#tree.locate(path, "open");
+      if (location.parent.entries.has(location.name)) return null;
+      this.#tree.add(location, file);
+      return true;
+    });
+    return isAdded ?? false;
+  }
+
+  replaceIf(path: string, chunks: readonly Uint8Array[], identity: string | null): Promise<string | null> {
+    return this.#withFile(path, chunks, (file) => {
+      const location = this.#tree.locate(path, "open");
+      const present = location.parent.entries.get(location.name);
+      if (present?.kind === "directory") throw diskError("EISDIR", "open", path);
+      if (identity !== null && (present === undefined || statOf(present).identity !== identity)) return null;
+      this.#free(this.#tree.detach(location));
+      this.#tree.add(location, file);
+      return statOf(file).identity;
+    });
+  }
+
+  /**
+   * Makes a complete file, whose bytes count from the beginning: files that are made together must fit.
+   * @param name gives the file its name, or returns null; then the file is freed
+   */
+  async #withFile<T>(
     path: string,
     chunks: readonly Uint8Array[],
-    identity: string | null,
-  ): Promise<string | null> {
-    const file = await this.#fileOf(path, chunks);
-    const location = this.#tree.locate(path, "open");
-    const present = location.parent.entries.get(location.name);
-    if (present?.kind === "directory") throw diskError("EISDIR", "open", path);
-    if (identity !== null && (present === undefined || statOf(present).identity !== identity)) return null;
-    this.#free(this.#tree.detach(location));
-    this.#tree.add(location, file);
-    this.#usedBytes += file.content.byteLength;
-    return statOf(file).identity;
-  }
-
-  /** Returns a complete file without a name. */
-  async #fileOf(path: string, chunks: readonly Uint8Array[]): Promise<MemoryFile> {
+    name: (file: MemoryFile) => T | null,
+  ): Promise<T | null> {
     await yieldToEventLoop();
     const byteLength = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    if (this.#usedBytes + byteLength > this.#maxBytes) throw diskError("ENOSPC", "write", path);
+    this.#checkRoom(byteLength, path);
+    this.#usedBytes += byteLength;
     const file = this.#tree.newFile();
-    for (const chunk of chunks) await this.#append(file, chunk, path);
-    file.content.trim();
-    return file;
+    try {
+      for (const chunk of chunks) {
+        for (let start = 0; start < chunk.length; start += COPIED_AT_ONCE) {
+          await this.#copy(file, chunk.subarray(start, start + COPIED_AT_ONCE));
+        }
+      }
+      file.content.trim();
+      return name(file);
+    } finally {
+      if (file.links === 0) this.#usedBytes -= byteLength;
+    }
   }
 
   async overwrite(path: string, bytes: Uint8Array): Promise<boolean> {
@@ -267,7 +288,9 @@ class TreeDisk implements MemoryDisk {
   }
 
   #free(node: MemoryNode | null): void {
-    if (node?.kind === "file") this.#usedBytes -= node.content.byteLength;
+    if (node?.kind !== "file") return;
+    node.isCounted = false;
+    this.#usedBytes -= node.content.byteLength;
   }
 }
 

@@ -18,6 +18,8 @@ export interface MemoryFile {
   readonly content: FileContent;
   /** Number of names. */
   links: number;
+  /** True if the bytes count as used: until the file has lost its last name. */
+  isCounted: boolean;
   modifiedNs: bigint;
   changedNs: bigint;
 }
@@ -64,7 +66,8 @@ export class MemoryTree {
   newFile(): MemoryFile {
     const birthNs = this.now();
     const times = { birthNs, modifiedNs: birthNs, changedNs: this.now() };
-    return { kind: "file", inode: ++this.#lastInode, content: new FileContent(), links: 0, ...times };
+    const inode = ++this.#lastInode;
+    return { kind: "file", inode, content: new FileContent(), links: 0, isCounted: true, ...times };
   }
 
   newDirectory(): MemoryDirectory {

@@ -157,6 +157,20 @@ describe("files in memory", () => {
     expect(() => memoryDisk({ maxBytes: -1 })).toThrow(InvalidInputError);
     expect(() => memoryDisk({ maxbytes: 1 } as never)).toThrow(/maxBytes/);
   });
+
+  it("that are made together share the limit, and free what gets no name", async () => {
+    const disk = memoryDisk({ maxBytes: 10_000_000 });
+    const bytes = new Uint8Array(6_000_000);
+    const made = await Promise.allSettled([1, 2, 3].map((each) => disk.putIfAbsent?.(`/f${each}`, [bytes])));
+    expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+    expect(disk.usedBytes).toBe(bytes.length);
+    const small = new Uint8Array(1000);
+    const racing = await Promise.all([1, 2, 3].map(() => disk.putIfAbsent?.("/g", [small])));
+    expect(racing.filter((each) => each)).toHaveLength(1);
+    expect(await disk.replaceIf?.("/g", [small], "another identity")).toBeNull();
+    await expect(disk.putIfAbsent?.("/missing/g", [small])).rejects.toThrow(/ENOENT/);
+    expect(disk.usedBytes).toBe(bytes.length + small.length);
+  });
 });
 
 describe("a namespace in memory", () => {
