@@ -209,11 +209,15 @@ class CompletedDisk implements Disk {
 /** Returns the locks of a disk, which may be made of its other calls; undefined: those of the file system. */
 function locksOf(disk: DiskImplementation, complete: Disk): DiskLocks | undefined {
   if (disk.locks !== undefined) return disk.locks;
-  if (disk.putIfAbsent !== undefined && disk.replaceIf !== undefined) return lazyLeases(complete);
+  if (hasLeaseVerbs(disk)) return lazyLeases(complete);
   // A wrapper of the local file system has directories with inodes, which its locks need.
   if (disk.rename !== undefined && disk.makeDirectory !== undefined) return undefined;
   return noLocks((path) => new MissingVerbError("locks", path));
 }
+
+/** True if locks can be made of the calls of a disk. Without `remove`, each would stay until it is stale. */
+export const hasLeaseVerbs = ({ putIfAbsent, replaceIf, remove }: DiskImplementation): boolean =>
+  putIfAbsent !== undefined && replaceIf !== undefined && remove !== undefined;
 
 /** Locks made of the calls of a disk. */
 function lazyLeases(disk: Disk): DiskLocks {

@@ -40,6 +40,13 @@ describe("the conformance suite", () => {
     return failed;
   }
 
+  it("passes disks that lack calls which the engine can do without", async () => {
+    const without = (...calls: (keyof DiskImplementation)[]) =>
+      failuresOf(() => ({ ...objectStore(), ...Object.fromEntries(calls.map((call) => [call, undefined])) }));
+    expect(await without("remove", "removeTree")).toEqual([]);
+    expect(await without("remove", "removeTree", "replaceIf", "readFile", "stat", "create")).toEqual([]);
+  });
+
   it("finds a disk that overwrites in putIfAbsent", async () => {
     const failed = await failuresOf(() => {
       const store = objectStore();
@@ -56,6 +63,23 @@ describe("the conformance suite", () => {
   it("finds a disk that lists late, cuts files short, or ignores an identity", async () => {
     const late = await failuresOf(() => ({ ...objectStore(), list: async () => [] }));
     expect(late).toContain("lists files and directories at once, one level deep");
+    const stale = await failuresOf(() => {
+      const store = objectStore();
+      const seen = new Map<string, Awaited<ReturnType<DiskImplementation["list"]>>>();
+      return {
+        ...store,
+        async list(path) {
+          const entries = seen.get(path) ?? (await store.list(path));
+          seen.set(path, entries);
+          return entries;
+        },
+        async remove(path) {
+          await store.list("/conformance").then((entries) => seen.set("/conformance", entries));
+          await store.remove?.(path);
+        },
+      };
+    });
+    expect(stale).toContain("removes files, and minds none that is gone");
     const short = await failuresOf(() => {
       const store = objectStore();
       return {

@@ -222,8 +222,9 @@ interface OptionalVerbs {
   /** Returns the path of an address; null if it is not on this disk. A disk has it if it has `uriOf`. */
   pathOf?(uri: string): string | null;
   /**
-   * Locks of directories. Default: lease files, made by `putIfAbsent` and `replaceIf`; a disk without these
-   * calls is taken for the local file system, with the locks of NodeDisk.
+   * Locks of directories. Default: lease files, made by `putIfAbsent`, `replaceIf` and `remove`. A disk that
+   * lacks one of these, but has `rename` and `makeDirectory`, is taken for the local file system, with the
+   * locks of NodeDisk. Any other disk takes no lock.
    */
   readonly locks?: DiskLocks;
   /** Directory for sorting and grouping on disk. Default: that of the table, on this disk. */
