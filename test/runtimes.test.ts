@@ -10,6 +10,7 @@ import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { type OutputOptions, rolldown } from "rolldown";
+import { build } from "vite";
 import { beforeAll, describe, expect, it } from "vitest";
 import { makePackedProject } from "./support/packedProject.js";
 import { PROGRAM_PRINTS as PRINTED, PROGRAM } from "./support/strangersProgram.js";
@@ -38,10 +39,10 @@ describe("bundled", () => {
     const body = PROGRAM.slice(PROGRAM.indexOf("const ns"));
     const imports = PROGRAM.slice(0, PROGRAM.indexOf("const ns"));
     await writeFile(entry, `${imports}(async () => {${body}})();`);
-    const build = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
+    const bundle = await rolldown({ input: entry, platform: "node", logLevel: "silent" });
     const options: OutputOptions = { format, codeSplitting: false };
-    const { output } = await build.generate(options);
-    await build.close();
+    const { output } = await bundle.generate(options);
+    await bundle.close();
     const outside = output[0].imports.filter((name) => !builtinModules.includes(name.replace(/^node:/, "")));
     expect(outside).toEqual([]);
     // Far from any node_modules.
@@ -49,6 +50,20 @@ describe("bundled", () => {
     await writeFile(alone, output[0].code);
     const { stdout } = await run(process.execPath, [alone], { cwd: directory });
     expect(stdout.trim()).toBe(PRINTED);
+  });
+
+  it("by vite for a page, keeps the script of the page's workers", async () => {
+    const directory = await folder("page");
+    await writeFile(join(directory, "worker.js"), `import "tiltyard/worker";`);
+    await writeFile(
+      join(directory, "page.js"),
+      `globalThis.worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });`,
+    );
+    await writeFile(join(directory, "index.html"), `<script type="module" src="page.js"></script>`);
+    await build({ root: directory, logLevel: "silent", worker: { format: "es" } });
+    const assets = join(directory, "dist", "assets");
+    const [worker] = readdirSync(assets).filter((name) => name.startsWith("worker-"));
+    expect(await readFile(join(assets, worker), "utf8")).toContain("threads know no task");
   });
 
   it("requires nothing at run time that a bundler could not see, but modules of Node.js", async () => {

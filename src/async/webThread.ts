@@ -1,6 +1,10 @@
 /** Threads that a page starts for the pool: Web Workers whose script is `tiltyard/worker`. */
 
 import type { StartThread, WebWorker } from "../platform/thread.js";
+import { clearTimeout, setTimeout } from "./timers.js";
+
+/** Milliseconds after which a worker without a message counts as one with another script, or none. */
+const START_MS = 30_000;
 
 /** Returns true if threads can share memory with this one: in a page, if it is cross-origin isolated. */
 export const canShareMemory = (): boolean => typeof SharedArrayBuffer === "function";
@@ -18,7 +22,12 @@ export function webThreads(startWorker: () => WebWorker): StartThread {
     const worker = startWorker();
     /** Messages that wait for the script: a worker loses what it gets before. Null once it runs. */
     let waiting: [message: unknown, moved: ArrayBuffer[]][] | null = [];
+    const timer = setTimeout(
+      () => onEnd(new Error("the worker does not answer: its script must import tiltyard/worker")),
+      START_MS,
+    );
     worker.addEventListener("message", ({ data }: { readonly data: unknown }) => {
+      clearTimeout(timer);
       const ready = waiting;
       waiting = null;
       for (const [message, moved] of ready ?? []) worker.postMessage(message, moved);
@@ -34,7 +43,10 @@ export function webThreads(startWorker: () => WebWorker): StartThread {
         else waiting.push([message, [...moved]]);
       },
       keepsAlive: () => undefined,
-      end: () => worker.terminate(),
+      end() {
+        clearTimeout(timer);
+        worker.terminate();
+      },
     };
   };
 }

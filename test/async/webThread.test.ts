@@ -1,7 +1,14 @@
 /** Threads of a page, with simulated workers. */
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { webThreads } from "../../src/async/webThread.js";
+
+/** The engine waits by the host's timers; here it waits by fake timers. */
+vi.mock(import("../../src/async/timers.js"), async (original) => ({
+  ...(await original()),
+  setTimeout: ((callback: () => void, ms: number) => setTimeout(callback, ms)) as typeof setTimeout,
+  clearTimeout: (timer) => clearTimeout(timer),
+}));
 
 type Listener = (event: unknown) => void;
 
@@ -61,6 +68,20 @@ describe("a thread of a page", () => {
       "the script of the worker could not be loaded",
       "a message could not be read",
     ]);
+  });
+
+  it("reports a script that never answers, and no other", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const silent = start();
+    const late = start();
+    const ended = start();
+    vi.advanceTimersByTime(20_000);
+    late.make("message", { data: "greeting" });
+    ended.thread.end();
+    vi.advanceTimersByTime(60_000);
+    expect([silent.ends.length, late.ends.length, ended.ends.length]).toEqual([1, 0, 0]);
+    expect((silent.ends[0] as Error).message).toContain("tiltyard/worker");
   });
 
   it("ends its worker", () => {
