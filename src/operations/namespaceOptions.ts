@@ -43,10 +43,11 @@ export function contextOptionsOf(
   input: DirectoryNamespaceOptions & { readonly disk?: DiskImplementation },
 ): ContextOptions {
   checkNamespaceOptions(input);
+  const top = hasOwnPaths(input.disk) ? "/" : "";
   return {
     ...input,
-    root: directoryOf(input.root, "root"),
-    allowedBases: input.allowedBases?.map((base) => directoryOf(base, "allowedBases")),
+    root: directoryOf(input.root, "root", top),
+    allowedBases: input.allowedBases?.map((base) => directoryOf(base, "allowedBases", top)),
     functions: registerFunctions(input.functions),
     clusters: registerClusters(input.clusters),
     lock: input.lock === undefined ? undefined : { ...input.lock },
@@ -126,6 +127,10 @@ function checkDisk(disk: unknown): void {
   if (typeof open === "function" && typeof list === "function") return;
   throw new InvalidInputError(`disk: must be a disk, with the functions open and list, not ${shortly(disk)}`);
 }
+
+/** True for a disk whose paths are not those of this machine, such as one in a bucket. */
+const hasOwnPaths = (disk: DiskImplementation | undefined): boolean =>
+  disk !== undefined && (disk.hasLinks === false || disk.realPath === undefined);
 
 /** Checks the option `upkeep`. @throws InvalidInputError */
 function checkUpkeep(upkeep: unknown): void {
@@ -221,11 +226,12 @@ const adviceFor = (scheme: string | undefined): string =>
 /**
  * Returns the absolute path of a directory.
  * @param input path, or `file:` URL
+ * @param top where relative paths begin; empty for the working directory
  * @throws InvalidInputError naming the option, for a URL that is not a directory of this machine
  */
-function directoryOf(input: string | URL, option: string): string {
+function directoryOf(input: string | URL, option: string, top: string): string {
   const location = placeText(input) ?? "";
-  if (!/^file:/i.test(location)) return resolve(location);
+  if (!/^file:/i.test(location)) return resolve(top, location);
   let path: string;
   try {
     path = pathOfFileUrl(location);

@@ -1,7 +1,7 @@
 /** The disk in memory: its calls compared with the local disk's, and namespaces on it. */
 
 import fs from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import fc from "fast-check";
 import { col, DirectoryNamespace, InvalidInputError, ServiceUnavailableError } from "tiltyard";
 import { memoryDisk } from "tiltyard/disks";
@@ -186,6 +186,14 @@ describe("a namespace in memory", () => {
     expect(await third.table(["n", "t"]).scan().toArray()).toEqual([{ x: 1 }, { x: 2 }]);
     await using elsewhere = new DirectoryNamespace({ root: "/there", disk });
     expect((await elsewhere.listAllTables()).tables).toEqual([]);
+  });
+
+  it("takes a relative root from the top of the disk, wherever the process runs", async () => {
+    const disk = memoryDisk();
+    await using first = new DirectoryNamespace({ root: "data/./here", disk });
+    expect(first.root).toBe(resolve("/data/here"));
+    await first.createTable({ id: ["t"] }, [{ x: 1 }]);
+    expect(await disk.list("/")).toEqual([{ name: "data", kind: "directory" }]);
   });
 
   it("admits racing writers one at a time, and loses no row", async () => {
