@@ -110,3 +110,20 @@ it("a tab that is killed in the middle leaves the old or the new version", async
     before = count;
   }
 });
+
+it("every write settles, whenever the disk is closed meanwhile", async () => {
+  const outcomes = await run<string[]>(
+    await browser.open(),
+    `const disk = disks.opfsDisk(), bytes = new Uint8Array(10), outcomes = [];
+    await disk.putIfAbsent("/first", [bytes]);
+    for (let turns = 0; turns < 16; turns++) {
+      const written = disk.putIfAbsent("/f" + turns, [bytes]).then(() => "written", ({ code }) => code);
+      for (let turn = 0; turn < turns; turn++) await null;
+      disk.close();
+      outcomes.push(await Promise.race([written, new Promise((end) => setTimeout(end, 3000, "hangs"))]));
+    }
+    return outcomes;`,
+  );
+  for (const outcome of outcomes) expect(["written", "EUNCERTAIN"]).toContain(outcome);
+  expect(outcomes).toContain("written");
+});

@@ -5,10 +5,11 @@ import { concatBytes } from "../../bytes/concat.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { identityOfFile } from "./blobReads.js";
+import { type Exclusively, exclusivelyBy } from "./exclusively.js";
 import type { FileWriter, PutHow } from "./fileWriter.js";
-import { directoryOf, fileHandle, MISSING_ERRORS, nameOf, withCode } from "./handleEntries.js";
-import { STREAMS, writeChunks } from "./streamWriter.js";
-import { type Exclusively, exclusivelyBy, lockManager } from "./webLocks.js";
+import { directoryOf, MISSING_ERRORS, nameOf, withCode } from "./handleEntries.js";
+import { fileHandle, STREAMS, writeChunks } from "./streamWriter.js";
+import { lockManager } from "./webLocks.js";
 
 /** Bytes from which a new file is not collected in memory. */
 const MAX_COLLECTED_BYTES = 8 * 1024 * 1024;
@@ -75,8 +76,17 @@ export class HandleChanges {
       async sync() {
         isSynced = true;
       },
+      discard: async () => {
+        chunks.length = 0;
+        await stream?.abort().catch(() => undefined);
+      },
       close: async () => {
-        if (stream !== null) return stream.close();
+        if (stream !== null) {
+          // The browser checks its quota again when it puts the file in place.
+          return stream.close().catch((error: unknown) => {
+            throw withCode(error, path);
+          });
+        }
         const bytes = concatBytes(chunks);
         const isMade = await this.#write(path, (top, names) =>
           this.#writer.create(top, names, bytes, isSynced),

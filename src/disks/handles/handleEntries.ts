@@ -9,8 +9,10 @@ export const nameOf = (error: unknown): string => (error as Partial<Error> | nul
 /** Names of errors of browsers, and the codes of the platform that say the same. */
 const CODES: Readonly<Record<string, string>> = {
   NotAllowedError: "EACCES",
+  SecurityError: "EACCES",
   NoModificationAllowedError: "EBUSY",
   NotReadableError: "EIO",
+  UnknownError: "EIO",
   QuotaExceededError: "ENOSPC",
   InvalidModificationError: "ENOTEMPTY",
   TypeMismatchError: "ENOTDIR",
@@ -24,6 +26,10 @@ export function withCode(error: unknown, path: string): unknown {
   return Object.assign(new Error(`${code}: '${path}': ${String(error)}`, { cause: error }), { code, path });
 }
 
+/**
+ * Returns the handle of a directory.
+ * @param create true: makes a missing directory, and those above it
+ */
 export async function directoryOf(
   top: FileSystemDirectoryHandle,
   names: readonly string[],
@@ -32,13 +38,4 @@ export async function directoryOf(
   let directory = top;
   for (const name of names) directory = await directory.getDirectoryHandle(name, { create });
   return directory;
-}
-
-export async function fileHandle(
-  top: FileSystemDirectoryHandle,
-  names: readonly string[],
-  create: boolean,
-): Promise<FileSystemFileHandle> {
-  const directory = await directoryOf(top, names.slice(0, -1), create);
-  return directory.getFileHandle(names[names.length - 1], { create });
 }

@@ -15,6 +15,7 @@ import { InvalidInputError } from "../../errors.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { HandleDisk } from "./directoryHandleDisk.js";
+import { directoryOf } from "./handleEntries.js";
 
 const writing = lazyModule(() => import("./ownedWriter.js"));
 
@@ -48,14 +49,9 @@ export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
     throw new InvalidInputError("opfsDisk: this runtime has no private file system (navigator.storage)");
   }
   const base = namesOfPath(directory);
-  let top: Promise<FileSystemDirectoryHandle> | null = null;
-  const open = async (): Promise<FileSystemDirectoryHandle> => {
-    let handle = await storage.getDirectory();
-    for (const name of base) handle = await handle.getDirectoryHandle(name, { create: true });
-    return handle;
-  };
+  const top = lazy(async () => directoryOf(await storage.getDirectory(), base, true));
   const writer = lazy(async () => new (await writing.get()).OwnedWriter(base));
-  const disk = new HandleDisk(() => (top ??= open()), {
+  const disk = new HandleDisk(top.get, {
     scope: `tiltyard:opfs:${base.join("/")}:`,
     openWriter: () => writer.get(),
     isPrivate: true,

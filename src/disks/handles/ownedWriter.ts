@@ -14,26 +14,30 @@ export class OwnedWriter implements FileWriter {
     this.#base = base;
   }
 
-  async create(...parameters: Parameters<FileWriter["create"]>): Promise<boolean> {
-    const writer = await this.#start();
-    return writer.create(...parameters);
+  create(...parameters: Parameters<FileWriter["create"]>): Promise<boolean> {
+    return this.#write((writer) => writer.create(...parameters));
   }
 
-  async put(...parameters: Parameters<FileWriter["put"]>): Promise<FileTimes | null> {
-    const writer = await this.#start();
-    return writer.put(...parameters);
+  put(...parameters: Parameters<FileWriter["put"]>): Promise<FileTimes | null> {
+    return this.#write((writer) => writer.put(...parameters));
   }
 
-  async #start(): Promise<FileWriter> {
-    if (!this.#hasWorkers) return STREAMS;
-    this.#worker ??= startWriter(this.#base);
-    try {
-      return await this.#worker;
-    } catch {
-      // A policy of the page forbids such workers, or the browser has no access handles.
-      this.#hasWorkers = false;
-      return STREAMS;
+  /** Calls the writer at once when it has started: a worker that has ended never answers. */
+  async #write<T>(write: (writer: FileWriter) => Promise<T>): Promise<T> {
+    while (this.#hasWorkers) {
+      const worker = (this.#worker ??= startWriter(this.#base));
+      let started: FileWriter;
+      try {
+        started = await worker;
+      } catch {
+        // A policy of the page forbids such workers, or the browser has no access handles.
+        this.#hasWorkers = false;
+        break;
+      }
+      // `close` may have ended the worker while it started.
+      if (this.#worker === worker) return write(started);
     }
+    return write(STREAMS);
   }
 
   close(): void {

@@ -1,9 +1,10 @@
 /** Writes files by the streams of browsers, which every thread may open. */
 
 import { temporaryName } from "../../io/names/temporaryNames.js";
+import { exclusivelyBy } from "./exclusively.js";
 import type { FileTimes, FileWriter } from "./fileWriter.js";
-import { directoryOf, fileHandle, nameOf } from "./handleEntries.js";
-import { exclusivelyBy, lockManager } from "./webLocks.js";
+import { directoryOf, nameOf } from "./handleEntries.js";
+import { lockManager } from "./webLocks.js";
 
 /** Writes by streams. */
 export const STREAMS: FileWriter = {
@@ -25,6 +26,19 @@ export const STREAMS: FileWriter = {
     return lockName === null ? put() : exclusivelyBy(lockManager())(lockName, put);
   },
 };
+
+/**
+ * Returns the handle of a file.
+ * @param create true: makes a missing file, which is empty, and the directories above it
+ */
+export async function fileHandle(
+  top: FileSystemDirectoryHandle,
+  names: readonly string[],
+  create: boolean,
+): Promise<FileSystemFileHandle> {
+  const directory = await directoryOf(top, names.slice(0, -1), create);
+  return directory.getFileHandle(names[names.length - 1], { create });
+}
 
 /** Writes bytes to a stream. */
 export async function writeChunks(

@@ -10,37 +10,17 @@ import { LeaseLostError } from "../../io/lock/lease.js";
 const LOOK_MS = 4;
 
 /** The part of the API that is used. */
-type Manager = Pick<LockManager, "request" | "query">;
-
-/** Runs work while no other caller of the origin runs work of that name. */
-export type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+export type WebLockManager = Pick<LockManager, "request" | "query">;
 
 /** Returns the manager of the page or worker; null outside secure contexts, and in other runtimes. */
-export const lockManager = (): Manager | null =>
+export const lockManager = (): WebLockManager | null =>
   (globalThis.navigator as Partial<Navigator> | undefined)?.locks ?? null;
-
-/** Runs work under locks of a manager or, without one, one after the other in this thread. */
-export function exclusivelyBy(manager: Manager | null): Exclusively {
-  if (manager !== null) {
-    return async (name, work) => manager.request(name, work) as ReturnType<typeof work>;
-  }
-  const turns = new Map<string, Promise<unknown>>();
-  return async (name, work) => {
-    const turn = (turns.get(name) ?? Promise.resolve()).then(work, work);
-    turns.set(name, turn);
-    try {
-      return await turn;
-    } finally {
-      if (turns.get(name) === turn) turns.delete(name);
-    }
-  };
-}
 
 /**
  * Locks of directories.
  * @param scope prefix of the names of locks, which tells disks apart
  */
-export function webLocks(scope: string, manager: Manager | null): DiskLocks {
+export function webLocks(scope: string, manager: WebLockManager | null): DiskLocks {
   return manager === null ? new ThreadLocks() : new OriginLocks(scope, manager);
 }
 
@@ -66,9 +46,9 @@ class OriginLocks implements DiskLocks {
   readonly areKept = true;
   readonly lookMs = LOOK_MS;
   readonly #scope: string;
-  readonly #manager: Manager;
+  readonly #manager: WebLockManager;
 
-  constructor(scope: string, manager: Manager) {
+  constructor(scope: string, manager: WebLockManager) {
     this.#scope = scope;
     this.#manager = manager;
   }

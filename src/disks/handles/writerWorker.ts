@@ -180,7 +180,7 @@ export async function startWriter(base: readonly string[]): Promise<FileWriter &
     if (name === undefined) call?.resolve(written ?? null);
     else call?.reject(new DOMException(message, name));
   };
-  worker.onerror = (event) => failAll(new Error(`the worker that writes failed: ${event.message}`));
+  worker.onerror = (event) => failAll(uncertain(`the worker that writes failed: ${event.message}`));
   const timer = setTimeout(() => failAll(new Error("the worker does not start")), START_MS);
   try {
     await answerTo(0);
@@ -202,7 +202,10 @@ export async function startWriter(base: readonly string[]): Promise<FileWriter &
     put: (_top, names, bytes, how) => ask(names, bytes, how),
     end() {
       worker.terminate();
-      failAll(new Error("the disk was closed"));
+      failAll(uncertain("the disk was closed during a write"));
     },
   };
 }
+
+/** Error of files that the worker may have written. */
+const uncertain = (message: string): Error => Object.assign(new Error(message), { code: "EUNCERTAIN" });
