@@ -49,6 +49,8 @@ export async function putByBinding(
     if (!isPassingFailure(cause) && failedAttempts === 0) throw cause;
     throw Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
       code: "EUNCERTAIN",
+      syscall: "write",
+      path: key,
     });
   }
 }

@@ -142,5 +142,7 @@ export const etagOf = ({ headers }: Pick<S3Answer, "headers">): string => header
 function uncertain(key: string, cause: unknown): Error {
   return Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
     code: "EUNCERTAIN",
+    syscall: "write",
+    path: key,
   });
 }

@@ -116,6 +116,19 @@ describe("a put without an answer", () => {
     expect(server.objects.get("a")?.bytes.toString()).toBe("mine");
   });
 
+  it("of a new file of rows fails an insert as unavailable, by the name of the file", async () => {
+    const { server, open } = await startBucket();
+    await using ns = new DirectoryNamespace({ root: "/", disk: open({ maxAttempts: 2 }) });
+    await ns.createTable({ id: ["t"] }, [{ a: 1 }]);
+    server.answerInstead = ({ method }) => (method === "PUT" ? { status: 500 } : undefined);
+    await expect(ns.insertIntoTable({ id: ["t"] }, [{ a: 2 }])).rejects.toMatchObject({
+      type: "ServiceUnavailable",
+      message: expect.stringMatching(/unknown whether a file was written \(EUNCERTAIN: write \w+\.lance\)/),
+    });
+    server.answerInstead = () => undefined;
+    expect(await ns.countTableRows({ id: ["t"] })).toBe(1);
+  });
+
   it("succeeds if its answer is unreadable, and its object is there", async () => {
     const bucket = await startBucket();
     const { server } = bucket;
