@@ -34,6 +34,9 @@ const MAX_HEADS_BYTES = 32 * 1024 * 1024;
 /** Maximum size of a file of heads that is read. */
 const MAX_HEADS_FILE_BYTES = 4 * 1024 * 1024;
 
+/** Maximum number of tables whose latest version is remembered. */
+const MAX_PROBED = 1000;
+
 /** A file, and when the host was asked for it. */
 interface RememberedFile {
   readonly file: KnownFile;
@@ -72,7 +75,7 @@ class HttpDisk implements DiskImplementation {
   readonly #files = new LruCache<RememberedFile>(MAX_KNOWN_FILES);
   readonly #heads = new LruCache<Heads>(MAX_HEADS_BYTES);
   #index: { readonly loading: Promise<PublishedIndex | null>; readonly askedMs: number } | null = null;
-  /** Latest versions that were found without an index, by table. */
+  /** Latest versions that were found without an index, by table; the oldest first. */
   readonly #probed = new Map<
     string,
     { readonly finding: Promise<ProbedVersion | null>; readonly askedMs: number }
@@ -264,7 +267,10 @@ class HttpDisk implements DiskImplementation {
       table,
     );
     const entry = { finding, askedMs };
+    this.#probed.delete(table);
     this.#probed.set(table, entry);
+    const [oldest] = this.#probed.keys();
+    if (this.#probed.size > MAX_PROBED) this.#probed.delete(oldest);
     // A failure is not remembered.
     finding.catch(() => {
       if (this.#probed.get(table) === entry) this.#probed.delete(table);
