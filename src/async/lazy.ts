@@ -15,34 +15,37 @@ export interface Lazy<Value> {
   get(): Promise<Value>;
 }
 
-export function lazy<Value extends object>(make: () => Promise<Value>): Lazy<Value> {
-  let current: Value | undefined;
-  let started: Promise<Value> | undefined;
-  const start = async (): Promise<Value> => {
+export const lazy = <Value extends object>(make: () => Promise<Value>): Lazy<Value> => new LazyValue(make);
+
+/** A class: a getter in a literal gives each object its own shape, and calls ask for `current` often. */
+class LazyValue<Value extends object> implements Lazy<Value> {
+  current: Value | undefined = undefined;
+  started: Promise<Value> | undefined = undefined;
+  readonly #make: () => Promise<Value>;
+
+  constructor(make: () => Promise<Value>) {
+    this.#make = make;
+  }
+
+  get made(): Value {
+    if (this.current === undefined) throw new TypeError("a part of the engine is used before it is loaded");
+    return this.current;
+  }
+
+  get(): Promise<Value> {
+    this.started ??= this.#start();
+    return this.started;
+  }
+
+  async #start(): Promise<Value> {
     try {
-      current = await make();
-      return current;
+      this.current = await this.#make();
+      return this.current;
     } catch (error) {
-      started = undefined;
+      this.started = undefined;
       throw error;
     }
-  };
-  return {
-    get current() {
-      return current;
-    },
-    get started() {
-      return started;
-    },
-    get made() {
-      if (current === undefined) throw new TypeError("a part of the engine is used before it is loaded");
-      return current;
-    },
-    get() {
-      started ??= start();
-      return started;
-    },
-  };
+  }
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import { lazyModule } from "../../async/lazy.js";
+import { isPending } from "../../async/pending.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { FileDescriptor } from "../../format/file.js";
 import type { Origin } from "../../format/message.js";
@@ -113,16 +114,21 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     if (legacy !== null) return legacyMetadata(legacy, handle, path);
   }
   const footerBytes = tailBytes.subarray(tailBytes.length - DATA_FILE_FOOTER_BYTES, tailBytes.length);
-  const footer = await readFooter(tail, footerBytes, path);
-  const tables = await readTables(tail, footer, path);
+  // Nothing is awaited that the tail holds: a scan of many small files would wait several times for each.
+  const reading = readFooter(tail, footerBytes, path);
+  const footer = isPending(reading) ? await reading : reading;
+  const finding = readTables(tail, footer, path);
+  const tables = isPending(finding) ? await finding : finding;
   const { globalBuffers, metadataRanges, metadataBytes } = tables;
   const [descriptorRange] = globalBuffers;
   const { byteOffset } = descriptorRange;
-  const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
+  const fetching = tail.getAll([descriptorRange, ...metadataRanges]);
+  const sections = isPending(fetching) ? await fetching : fetching;
   // A view keeps alive all bytes of its read: they are few, or the file's content is kept anyway.
   const isKept = content !== null && content.length <= MAX_SHARED_BYTES;
   const descriptor = decodeDescriptor(sections[0], { path, byteOffset });
-  const checksums = await readChecksums(tail, descriptor, footer, tables, path);
+  const verifying = readChecksums(tail, descriptor, footer, tables, path);
+  const checksums = isPending(verifying) ? await verifying : verifying;
   const hasGlobals = checksums !== null && checksums.globalCount > 0;
   if (hasGlobals && checksums.globalCount !== globalBuffers.length - 1) {
     throw new CorruptFileError(
@@ -135,16 +141,18 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     checksums === null || hasGlobals ? null : (globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX] ?? null);
   if (descriptor.schema === undefined) throw new CorruptFileError(path, byteOffset, "the file has no schema");
   const rowCount = descriptor.length;
-  const columns = metadataRanges.map(({ byteOffset }, index) =>
-    lazyColumn(isKept ? sections[index + 1] : sections[index + 1].slice(), {
-      path,
-      byteOffset,
-      fileSize,
-      // Columns of 2.0 may be items of lists, whose number the file does not state here.
-      rowCount: footer.version === "2.0" ? null : rowCount,
-      bufferCount: checksums?.bufferCount(index),
-    }),
-  );
+  const source: ColumnSource = {
+    path,
+    fileSize,
+    // Columns of 2.0 may be items of lists, whose number the file does not state here.
+    rowCount: footer.version === "2.0" ? null : rowCount,
+    metadataRanges,
+    checksums,
+  };
+  const columns = metadataRanges.map((_, index) => {
+    const encoded = isKept ? sections[index + 1] : sections[index + 1].slice();
+    return new LazyColumn(encoded, source, index);
+  });
   return {
     path,
     identity: handle.identity,
@@ -206,12 +214,18 @@ function legacyMetadata(legacy: LegacyFile, { identity, size }: ReadHandle, path
  * release.
  * @throws CorruptFileError, UnsupportedError
  */
-async function readFooter(tail: Tail, footerBytes: Uint8Array, path: string): Promise<DataFileFooter> {
+function readFooter(
+  tail: Tail,
+  footerBytes: Uint8Array,
+  path: string,
+): DataFileFooter | Promise<DataFileFooter> {
   try {
     return decodeFooter(footerBytes, path, tail.fileSize);
   } catch (error) {
-    if (error instanceof UnsupportedError) await verifyAnyVersion(tail, footerBytes, path);
-    throw error;
+    if (!(error instanceof UnsupportedError)) throw error;
+    return verifyAnyVersion(tail, footerBytes, path).then(() => {
+      throw error;
+    });
   }
 }
 
@@ -225,13 +239,19 @@ interface FileTables {
   readonly metadataBytes: number;
 }
 
-async function readTables(
-  tail: Tail,
+function readTables(tail: Tail, footer: DataFileFooter, path: string): FileTables | Promise<FileTables> {
+  const tables = tail.getAll([footer.globalTable, footer.columnTable]);
+  return isPending(tables)
+    ? tables.then((read) => decodeTables(read, footer, path, tail.fileSize))
+    : decodeTables(tables, footer, path, tail.fileSize);
+}
+
+function decodeTables(
+  [globalBytes, columnBytes]: readonly Uint8Array[],
   { globalTable, columnTable }: DataFileFooter,
   path: string,
-): Promise<FileTables> {
-  const { fileSize } = tail;
-  const [globalBytes, columnBytes] = await tail.getAll([globalTable, columnTable]);
+  fileSize: number,
+): FileTables {
   const globalBuffers = decodeTable(globalBytes, path, globalTable.byteOffset, fileSize);
   const metadataRanges = decodeTable(columnBytes, path, columnTable.byteOffset, fileSize);
   const metadataBytes = metadataRanges.reduce((sum, { length }) => sum + length, globalBuffers[0].length);
@@ -250,7 +270,8 @@ async function verifyAnyVersion(tail: Tail, footerBytes: Uint8Array, path: strin
     footer = decodeFooter(withKnownVersion(footerBytes), path, tail.fileSize);
     tables = await readTables(tail, footer, path);
     const [range] = tables.globalBuffers;
-    descriptor = FileDescriptor.decode(await tail.get(range), { path, byteOffset: range.byteOffset });
+    const [bytes] = await tail.getAll([range]);
+    descriptor = FileDescriptor.decode(bytes, { path, byteOffset: range.byteOffset });
   } catch (error) {
     // Files of another version may have another structure.
     if (error instanceof CorruptFileError) return;
@@ -304,16 +325,17 @@ class Tail {
     this.#start = handle.size - bytes.length;
   }
 
-  async get(range: ByteRange): Promise<Uint8Array> {
-    return (await this.getAll([range]))[0];
+  /** Returns the bytes of each range; at once if the tail holds them all. */
+  getAll(ranges: readonly ByteRange[]): Uint8Array[] | Promise<Uint8Array[]> {
+    const missing = ranges.filter((range) => range.byteOffset < this.#start && range.length > 0);
+    if (missing.length === 0) return this.#cut(ranges, []);
+    return readRanges(this.handle, missing).then((fetched) => this.#cut(ranges, fetched));
   }
 
-  async getAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
-    const missing = ranges.filter((range) => range.byteOffset < this.#start && range.length > 0);
-    const fetched = missing.length > 0 ? await readRanges(this.handle, missing) : [];
+  #cut(ranges: readonly ByteRange[], fetched: readonly Uint8Array[]): Uint8Array[] {
     let next = 0;
     return ranges.map((range) => {
-      if (range.length === 0) return new Uint8Array(0);
+      if (range.length === 0) return NO_BYTES;
       if (range.byteOffset < this.#start) return fetched[next++];
       const offset = range.byteOffset - this.#start;
       return this.bytes.subarray(offset, offset + range.length);
@@ -321,13 +343,13 @@ class Tail {
   }
 }
 
-async function readChecksums(
+function readChecksums(
   tail: Tail,
   descriptor: FileDescriptor,
   { columnTable, globalTable, columnCount }: DataFileFooter,
   { globalBuffers: [range], metadataBytes }: FileTables,
   path: string,
-): Promise<FileChecksums | null> {
+): FileChecksums | null | Promise<FileChecksums> {
   if (descriptor.checksums.length === 0) return null;
   const { byteOffset } = range;
   const rest = { byteOffset, length: tail.fileSize - byteOffset };
@@ -338,33 +360,49 @@ async function readChecksums(
       "there are other bytes than the metadata after the descriptor",
     );
   }
-  return decodeChecksums(descriptor, range, await tail.get(rest), columnCount, path);
+  const verify = ([bytes]: readonly Uint8Array[]) =>
+    decodeChecksums(descriptor, range, bytes, columnCount, path);
+  const fetching = tail.getAll([rest]);
+  return isPending(fetching) ? fetching.then(verify) : verify(fetching);
 }
 
-/** A column's metadata in the file, and the numbers that its pages must add up to. */
+/** The file of some columns, and the numbers that the pages of each must add up to. */
 interface ColumnSource {
   readonly path: string;
-  readonly byteOffset: number;
   readonly fileSize: number;
   readonly rowCount: number | null;
-  readonly bufferCount: number | undefined;
+  /** By column. */
+  readonly metadataRanges: readonly ByteRange[];
+  readonly checksums: FileChecksums | null;
 }
 
-/** Makes a column. Its encoded metadata is dropped once decoded. */
-function lazyColumn(encoded: Uint8Array, source: ColumnSource): DataColumn {
-  let bytes: Uint8Array | null = encoded;
-  let pages: readonly DataPage[] = [];
-  return {
-    get pages() {
-      if (bytes !== null) pages = decodePages(bytes, source);
-      bytes = null;
-      return pages;
-    },
-  };
+/**
+ * A column that drops its encoded metadata once decoded. It is a class, because a getter in a literal would
+ * give each column its own shape.
+ */
+class LazyColumn implements DataColumn {
+  #encoded: Uint8Array | null;
+  #pages: readonly DataPage[] = [];
+  readonly #source: ColumnSource;
+  readonly #index: number;
+
+  constructor(encoded: Uint8Array, source: ColumnSource, index: number) {
+    this.#encoded = encoded;
+    this.#source = source;
+    this.#index = index;
+  }
+
+  get pages(): readonly DataPage[] {
+    if (this.#encoded !== null) this.#pages = decodePages(this.#encoded, this.#source, this.#index);
+    this.#encoded = null;
+    return this.#pages;
+  }
 }
 
-function decodePages(bytes: Uint8Array, source: ColumnSource): DataPage[] {
-  const { path, byteOffset, bufferCount } = source;
+function decodePages(bytes: Uint8Array, source: ColumnSource, index: number): DataPage[] {
+  const { path } = source;
+  const { byteOffset } = source.metadataRanges[index];
+  const bufferCount = source.checksums?.bufferCount(index);
   let rowStart = 0;
   let bufferIndex = 0;
   const records = decodeColumnMetadata(bytes, path, byteOffset, source.fileSize);
