@@ -25,7 +25,12 @@
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
-import { PAGE_LAYOUT_TYPE_URL, PageLayout } from "../../format/encodings.js";
+import {
+  type BufferCompression,
+  CompressionScheme,
+  PAGE_LAYOUT_TYPE_URL,
+  PageLayout,
+} from "../../format/encodings.js";
 import { ARRAY_ENCODING_TYPE_URL, ArrayEncoding } from "../../format/encodings20.js";
 import { Any, ColumnMetadata } from "../../format/file.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
@@ -225,5 +230,23 @@ function decodePageEncoding(
       `${path}: page ${index} at byte ${byteOffset} has an encoding of type ${type}, which this release does not support`,
     );
   }
-  return PageLayout.decode(any.value, { path, byteOffset });
+  const layout: PageEncoding = PageLayout.decode(any.value, { path, byteOffset });
+  if (namesZstd(layout)) layout.usesZstd = true;
+  return layout;
+}
+
+/** True if a part of a layout names Zstandard. Makes no objects: some pages have a layout of their own. */
+function namesZstd(part: object): boolean {
+  if ((part as Partial<BufferCompression>).scheme === CompressionScheme.ZSTD) return true;
+  for (const name in part) {
+    const member = (part as Readonly<Record<string, unknown>>)[name];
+    if (typeof member !== "object" || member === null || ArrayBuffer.isView(member)) continue;
+    if (
+      Array.isArray(member)
+        ? member.some((each) => typeof each === "object" && namesZstd(each))
+        : namesZstd(member)
+    )
+      return true;
+  }
+  return false;
 }

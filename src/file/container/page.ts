@@ -35,6 +35,8 @@ export interface PageEncoding extends PageLayout {
   withinRow?: readonly number[];
   /** Dictionary of the page that a slice was cut out of; slices share it. */
   keptDictionary?: KeptDictionary;
+  /** Set if a buffer of a page with a structural layout is compressed by Zstandard. */
+  usesZstd?: true;
 }
 
 /** Dictionary of a page, decoded by the first read that needs it. Columns must not refer to its memory. */

@@ -4,7 +4,6 @@
  */
 
 import { type Lazy, lazyModule } from "../../async/lazy.js";
-import { CompressionScheme } from "../../format/encodings.js";
 import { zstd } from "../compression/general.js";
 import type { PageEncoding } from "../container/page.js";
 import type { DataFileMetadata } from "../container/reader.js";
@@ -27,35 +26,22 @@ export function loadVersion({
   return version === "2.0" ? load([arrayDecoder, zstd]) : null;
 }
 
-/** Encodings of pages whose decoders are loaded. */
-const ready = new WeakSet<PageEncoding>();
-
 /**
  * Loads the decoders of a page.
  * @returns null if they are loaded
  */
-export function loadDecoders(encoding: PageEncoding): Promise<unknown> | null {
-  if (ready.has(encoding)) return null;
-  const { array, nested, legacy, blob } = encoding;
-  if (array !== undefined || nested !== undefined || legacy !== undefined) return null;
+export function loadDecoders({ fullZip, constant, blob, usesZstd }: PageEncoding): Promise<unknown> | null {
+  // Most pages are mini-block pages, whose decoder is always there.
+  if (fullZip === undefined && constant === undefined && blob === undefined && usesZstd === undefined)
+    return null;
   const inner = blob?.innerLayout;
-  const loading = load([
-    ...((encoding.fullZip ?? inner?.fullZip) === undefined ? [] : [fullZipDecoder]),
-    ...((encoding.constant ?? inner?.constant) === undefined ? [] : [constantDecoder]),
+  return load([
+    ...((fullZip ?? inner?.fullZip) === undefined ? [] : [fullZipDecoder]),
+    ...((constant ?? inner?.constant) === undefined ? [] : [constantDecoder]),
     ...(blob === undefined ? [] : [blobDecoder]),
-    ...(usesZstd(encoding) ? [zstd] : []),
+    ...(usesZstd === undefined ? [] : [zstd]),
   ]);
-  if (loading === null) ready.add(encoding);
-  return loading;
 }
-
-/** True if a buffer of the page is compressed by Zstandard. */
-const usesZstd = (encoding: object): boolean =>
-  ("scheme" in encoding && encoding.scheme === CompressionScheme.ZSTD) ||
-  Object.values(encoding).some(
-    (member) =>
-      typeof member === "object" && member !== null && !ArrayBuffer.isView(member) && usesZstd(member),
-  );
 
 function load(decoders: readonly Lazy<object>[]): Promise<unknown> | null {
   const missing = decoders.filter(({ current }) => current === undefined);

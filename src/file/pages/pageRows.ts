@@ -118,10 +118,8 @@ export async function readPageRows<T>(
   use: (rows: EncodedRows, index: number) => T,
   memory: BufferMemory,
 ): Promise<T[]> {
-  for (const { columnIndex, pageIndex } of requests) {
-    const loading = loadDecoders(file.columns[columnIndex].pages[pageIndex].layout);
-    if (loading !== null) await loading;
-  }
+  const loading = loadPageDecoders(file, requests);
+  if (loading !== null) await loading;
   const { content } = file;
   if (content !== null && requests.every(({ rows }) => rows === null)) {
     return requests.map((request, index) => use(pageOf(file, request, content), index));
@@ -144,6 +142,16 @@ export async function readPageRows<T>(
     };
     return read({ source, file, fetch }, requests, use, isLent);
   });
+}
+
+/** Loads the decoders of pages; returns null if they are loaded. */
+function loadPageDecoders(file: DataFileMetadata, requests: readonly RowsRequest[]): Promise<unknown> | null {
+  let loading: Promise<unknown>[] | null = null;
+  for (const { columnIndex, pageIndex } of requests) {
+    const decoders = loadDecoders(file.columns[columnIndex].pages[pageIndex].layout);
+    if (decoders !== null) (loading ??= []).push(decoders);
+  }
+  return loading && Promise.all(loading);
 }
 
 /**

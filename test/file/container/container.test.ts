@@ -4,6 +4,7 @@ import { openDataFile } from "../../../src/file/container/reader.js";
 import { compareTables } from "../../support/compareTables.js";
 import { checksumFieldStart, OTHER_FIELD } from "../../support/fileDamage.js";
 import { type ColumnSpec, makeTable } from "../../support/generators.js";
+import { REALISTIC_COLUMNS, realisticTable } from "../../support/realisticColumns.js";
 import { fileToTable, tableToFile } from "../dataFiles.js";
 import { MemoryDisk } from "../memoryDisk.js";
 
@@ -79,6 +80,18 @@ describe("opening a data file", () => {
       for (const range of pages[0].bufferRanges) expect(range.byteOffset % 64).toBe(0);
     }
     expect(file.globalBuffers[0].byteOffset % 64).toBe(0);
+  });
+
+  it.each([
+    ["zstd", true],
+    ["lz4", undefined],
+  ])("tells if pages that are compressed by %s need a decoder of Zstandard", async (compression, usesZstd) => {
+    const metadata = new Map([["lance-encoding:compression", compression]]);
+    const [column] = REALISTIC_COLUMNS.filter(({ name }) => name === "text");
+    const bytes = await tableToFile(realisticTable(column, 2000, metadata), "2.2");
+    const [{ layout }] = (await open(bytes)).columns[0].pages;
+    expect(layout.miniBlock?.valueCompression?.general).toBeDefined();
+    expect(layout.usesZstd).toBe(usesZstd);
   });
 
   it("takes one read", async () => {
