@@ -269,16 +269,21 @@ async function fetchGroup<Span>(
   const { scratch } = source;
   const arena = new Arena<ArrayBufferLike>(isShared ? scratch.shared : scratch);
   const memory = mayLend ? arena : "own";
+  const { tasks } = group;
+  if (tasks.length > 0 && tasks.every(({ file }) => file === tasks[0].file)) {
+    const rows = await readPageRows(source, tasks[0].file, tasks, (fetched) => fetched, memory);
+    return { ...group, rows, arena };
+  }
   const byFile = new Map<DataFileMetadata, number[]>();
-  for (const [index, task] of group.tasks.entries()) {
+  for (const [index, task] of tasks.entries()) {
     const indexes = byFile.get(task.file);
     if (indexes === undefined) byFile.set(task.file, [index]);
     else indexes.push(index);
   }
-  const rows = new Array<EncodedRows>(group.tasks.length);
+  const rows = new Array<EncodedRows>(tasks.length);
   await Promise.all(
     Array.from(byFile, async ([file, indexes]) => {
-      const requests = indexes.map((index) => group.tasks[index]);
+      const requests = indexes.map((index) => tasks[index]);
       const use = (fetched: EncodedRows, position: number) => {
         rows[indexes[position]] = fetched;
       };

@@ -20,7 +20,8 @@ const dictionaryVectors = new WeakMap<VariableColumn | FixedColumn, Vector>();
 export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: number): RecordBatch {
   const children = columns.map((column, index) => dataOf(schema.fields[index], column, rowCount));
   const data = makeData({ type: new Struct(schema.fields), length: rowCount, nullCount: 0, children });
-  return new RecordBatch(schema, data);
+  // The constructor copies the schema. Batches that are kept must not keep a copy each.
+  return Object.assign(new RecordBatch(schema, data), { schema });
 }
 
 /**

@@ -17,7 +17,7 @@ import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from
 import { assembleColumn, type SpineEvents } from "../events/assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";
 import { decodeEmptyStructs } from "../structural/emptyStruct.js";
-import { type DecodeOptions, decodeMiniBlock } from "../structural/miniBlock.js";
+import { type DecodeOptions, decodeMiniBlock, type PageEvents } from "../structural/miniBlock.js";
 import { arrayDecoder, blobDecoder, constantDecoder, fullZipDecoder, legacyDecoder } from "./decoders.js";
 
 /**
@@ -54,7 +54,7 @@ export function decodePage(
     const lists = isPlainList(layout) ? rowCount : null;
     const cut = page.withinRow === undefined ? options : { ...options, withinRow: page.withinRow };
     const events = decodeMiniBlock(leaf, { page: page.miniBlock, layers, buffers, origin }, lists, cut);
-    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, origin);
   }
   if (page.fullZip !== undefined) {
     const { layers: kinds, itemCount, visibleItemCount } = page.fullZip;
@@ -65,7 +65,7 @@ export function decodePage(
     }
     const structural = { page: page.fullZip, layers, buffers, origin };
     const events = fullZipDecoder.made.decodeFullZip(leaf, structural, options.allocateTexts);
-    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, origin);
   }
   if (page.constant !== undefined) {
     const { layers: kinds } = page.constant;
@@ -73,7 +73,7 @@ export function decodePage(
     const keepsOne = options.keepsDictionary === true && layers.listDepth === 0;
     const structural = { page: page.constant, layers, buffers, origin };
     const events = constantDecoder.made.decodeConstant(leaf, structural, flatCount, keepsOne);
-    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, origin);
   }
   if (page.blob !== undefined) {
     const { layers: kinds } = page.blob;
@@ -81,7 +81,7 @@ export function decodePage(
     const { blobEvents, descriptorLayout } = blobDecoder.made;
     const inner = descriptorLayout(leaf, page.blob, origin);
     const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
-    return columnOf(layout, { kinds, layers, ...events }, rowCount, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, origin);
   }
   // The only other layout is the sparse one.
   throw unsupportedPage(origin, `a layout that files have from version 2.3 on, for ${layoutName(leaf)}`);
@@ -115,12 +115,24 @@ function expectRows(count: number, rowCount: number, origin: PageOrigin): void {
   if (count !== rowCount) throw corruptPage(origin, `${count} values in a page of ${rowCount} rows`);
 }
 
-function columnOf(layout: Layout, events: SpineEvents, rowCount: number, origin: PageOrigin): Column {
-  if (isNested(layout)) return assembleColumn(layout, events, rowCount, origin);
-  return events.allNull === true ? allNull(events.values) : withLevels(events, rowCount, origin);
+function columnOf(
+  layout: Layout,
+  kinds: readonly number[],
+  layers: Layers,
+  events: PageEvents & Pick<SpineEvents, "allNull">,
+  rowCount: number,
+  origin: PageOrigin,
+): Column {
+  if (isNested(layout)) return assembleColumn(layout, { kinds, layers, ...events }, rowCount, origin);
+  return events.allNull === true ? allNull(events.values) : withLevels(events, layers, rowCount, origin);
 }
 
-function withLevels({ values, levels, layers }: SpineEvents, rowCount: number, origin: PageOrigin): Column {
+function withLevels(
+  { values, levels }: PageEvents,
+  layers: Layers,
+  rowCount: number,
+  origin: PageOrigin,
+): Column {
   const { repetition, definition } = levels;
   if (repetition !== null) throw corruptPage(origin, "repetition levels in a page without lists");
   if (values.length !== rowCount || (definition !== null && definition.length !== rowCount)) {

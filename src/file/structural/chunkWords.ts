@@ -8,7 +8,6 @@
  * Chunks lie back to back in the buffer of chunk data.
  */
 
-import { alignedBytes } from "../../bytes/aligned.js";
 import { bytesOf } from "../../bytes/view.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 
@@ -26,7 +25,8 @@ export class ChunkWords {
   /** Range of the chunk in the chunk data. */
   start = 0;
   end = 0;
-  readonly #words: Uint16Array | Uint32Array;
+  readonly #words: Uint8Array;
+  readonly #wordBytes: number;
 
   /**
    * @param valueCount of the page
@@ -39,15 +39,13 @@ export class ChunkWords {
     private readonly dataBytes: number,
     private readonly origin: PageOrigin,
   ) {
-    this.chunkCount = words.length / bytesPerWord(hasLargeChunk);
+    this.#words = words;
+    this.#wordBytes = bytesPerWord(hasLargeChunk);
+    this.chunkCount = words.length / this.#wordBytes;
     if (!Number.isInteger(this.chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
     if (this.chunkCount === 0 && valueCount > 0) {
       throw corruptPage(origin, `${valueCount} values in a page without chunks`);
     }
-    const { buffer, byteOffset } = alignedBytes(words, 4);
-    this.#words = hasLargeChunk
-      ? new Uint32Array(buffer, byteOffset, this.chunkCount)
-      : new Uint16Array(buffer, byteOffset, this.chunkCount);
   }
 
   /** Index of the value after the last of the chunk. */
@@ -59,7 +57,10 @@ export class ChunkWords {
   next(): boolean {
     if (this.index + 1 >= this.chunkCount) return false;
     const index = ++this.index;
-    const word = this.#words[index];
+    const words = this.#words;
+    const position = index * this.#wordBytes;
+    let word = words[position] | (words[position + 1] << 8);
+    if (this.#wordBytes === 4) word |= (words[position + 2] << 16) | (words[position + 3] << 24);
     this.firstValue += this.count;
     this.count = index === this.chunkCount - 1 ? this.valueCount - this.firstValue : 1 << (word & 15);
     this.start = this.end;
