@@ -13,18 +13,27 @@ import { isObject, shortly } from "./optionMembers.js";
 type Members = Readonly<Record<string, unknown>>;
 
 const CONDITIONS: ReadonlySet<string> = new Set(["filter", "predicate", "where"]);
+/** Further members that have another name, or hold members that may have one. */
+const OTHERS: ReadonlySet<string> = new Set(["text", "valuesSql", "query"]);
 
-/** Names of the conditions of a request. They are looked for once, because every call needs them. */
-const conditionsOfRules = new WeakMap<Rules, readonly string[]>();
+/**
+ * Names of the conditions of a request; null if none of its members has another name. They are looked for
+ * once, because every call needs them.
+ */
+const conditionsOfRules = new WeakMap<Rules, readonly string[] | null>();
 
-function conditionsOf(rules: Rules): readonly string[] {
+function conditionsOf(rules: Rules): readonly string[] | null {
   let names = conditionsOfRules.get(rules);
   if (names === undefined) {
-    names = Object.keys(rules).filter((name) => CONDITIONS.has(name));
+    const members = Object.keys(rules);
+    const conditions = members.filter((name) => CONDITIONS.has(name));
+    names = conditions.length > 1 || members.some((name) => OTHERS.has(name)) ? conditions : null;
     conditionsOfRules.set(rules, names);
   }
   return names;
 }
+
+const NOTHING: Members = {};
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
@@ -36,8 +45,10 @@ export const membersOfSynonyms = (name: OperationName, request: object): Members
   resolved(operationRow(name).members, request as Members);
 
 function resolved(rules: Rules, members: Members): Members {
+  const conditions = conditionsOf(rules);
+  if (conditions === null) return NOTHING;
   const result: Record<string, unknown> = {};
-  const [canonical, ...others] = conditionsOf(rules);
+  const [canonical, ...others] = conditions;
   if (others.some((name) => isGiven(members[name]))) {
     result[canonical] = conditionOf([canonical, ...others], members);
   }

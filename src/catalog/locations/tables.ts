@@ -23,8 +23,10 @@ import { isDeregistered, isReserved } from "./markers.js";
 /** The first look at the catalog loads this module. A root table is found without one. */
 const catalogTable = lazyModule(() => import("../rows/catalogTable.js"));
 
-const readCatalog = async (environment: CatalogEnvironment): Promise<Catalog> =>
-  (await catalogTable.get()).readCatalog(environment);
+/** Waits for the module only if it is not loaded. */
+const readCatalog = (environment: CatalogEnvironment): Promise<Catalog> =>
+  catalogTable.current?.readCatalog(environment) ??
+  catalogTable.get().then((module) => module.readCatalog(environment));
 
 const requireLiveRoot = async (environment: CatalogEnvironment): Promise<void> =>
   (await catalogTable.get()).requireLiveRoot(environment);

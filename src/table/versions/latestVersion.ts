@@ -113,7 +113,7 @@ export class LatestVersions {
   /** Like {@link findLatestVersion}, for readers. */
   async find(tableRoot: string): Promise<LatestVersion | null> {
     if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
-    const counted = await this.countUp(tableRoot);
+    const counted = this.#countsUp ? await this.countUp(tableRoot) : null;
     if (counted !== null) return counted;
     const directory = versionsDirectory(tableRoot);
     return this.#findIn(tableRoot, directory, await this.#disk.stat(directory));
@@ -122,7 +122,7 @@ export class LatestVersions {
   /** Returns a version, possibly superseded a moment ago, for callers that only ask if one exists. */
   async findAny(tableRoot: string): Promise<LatestVersion | null> {
     if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
-    const counted = await this.countUp(tableRoot);
+    const counted = this.#countsUp ? await this.countUp(tableRoot) : null;
     if (counted !== null) return counted;
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
@@ -148,7 +148,7 @@ export class LatestVersions {
    */
   async findForCommit(tableRoot: string, least: number): Promise<LatestVersion | null> {
     if (this.#disk.hasDirectories === false) return findByListing({ disk: this.#disk, root: tableRoot });
-    const counted = await this.countUp(tableRoot, least);
+    const counted = this.#countsUp ? await this.countUp(tableRoot, least) : null;
     if (counted !== null) return counted;
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
