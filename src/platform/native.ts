@@ -125,6 +125,8 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
   typeof zlib.zstdCompressSync === "function"
     ? (bytes, level) =>
         zlib.zstdCompressSync(bytes, {
+          // With room for all of the frame, it is encoded into one piece.
+          chunkSize: bytes.length + (bytes.length >> 8) + 512,
           params: level === null ? undefined : { [zlib.constants.ZSTD_c_compressionLevel]: level },
         })
     : null;

@@ -8,7 +8,9 @@ import type { VariableColumn } from "../../src/arrow/columns/column.js";
 import { openInput } from "../../src/arrow/exchange/input.js";
 import type { Task, WorkerPool } from "../../src/async/workerPool.js";
 import { isSharedMemory } from "../../src/bytes/sharedCopy.js";
+import type { PageEncoding } from "../../src/file/container/page.js";
 import { openDataFile } from "../../src/file/container/reader.js";
+import { CompressionScheme } from "../../src/format/encodings.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { HandlePool } from "../../src/io/disk/handles.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
@@ -144,4 +146,20 @@ it("texts that exceed their lent memory have memory of their own", async () => {
   const pool = slowPool(async () => void taskCount++);
   expect(await readTexts(pool, { lendsTexts: true, onBatch })).toEqual(repetitive);
   expect(taskCount).toBeGreaterThan(0);
+});
+
+it("threads decode huge texts, which Zstandard compresses", async () => {
+  const huge = Array.from({ length: 40 }, (_, row) =>
+    Array.from({ length: 700 }, (_, part) => textOf(row * 700 + part) ?? "").join(" "),
+  );
+  await writeTexts(join(await makeTempDir(), "huge.lance"), huge);
+  const compressions: unknown[] = [];
+  const pool = slowPool(async () => undefined);
+  const run: WorkerPool["run"] = (task, input) => {
+    const { layout } = input as { layout: PageEncoding };
+    compressions.push(layout.fullZip?.valueCompression?.general?.compression?.scheme);
+    return pool.run(task, input);
+  };
+  expect(await readTexts({ ...pool, run } as WorkerPool, { rows: [0, huge.length] })).toEqual(huge);
+  expect(compressions).toContain(CompressionScheme.ZSTD);
 });

@@ -4,6 +4,7 @@ import type { Column, Layout } from "../../arrow/columns/column.js";
 import { leafOf } from "../../arrow/columns/spine.js";
 import type { Task, WorkerPool } from "../../async/workerPool.js";
 import { ownMemoryOf, sharedCopy } from "../../bytes/sharedCopy.js";
+import { CompressionScheme } from "../../format/encodings.js";
 import type { Arena } from "../../io/memory/arena.js";
 import { unfilledBytes } from "../../platform/native.js";
 import type { PageEncoding } from "../container/page.js";
@@ -40,14 +41,16 @@ const EXPANSION = 2;
 const MAX_EXPANSION = 3;
 
 /**
- * True for a page of coded texts that is large enough for a thread.
+ * True for a page of texts in FSST codes or Zstandard that is large enough for a thread.
  * @param column layout of the decoded values
  * @param byteCount bytes of the page's buffers
  */
 export function isForThread(column: Layout, layout: PageEncoding, byteCount: number): boolean {
   const { valueCompression } = layout.miniBlock ?? layout.fullZip ?? {};
-  if (valueCompression?.fsst === undefined || leafOf(column).kind !== "variable") return false;
-  return byteCount >= MIN_THREAD_BYTES;
+  const isPacked =
+    valueCompression?.fsst !== undefined ||
+    valueCompression?.general?.compression?.scheme === CompressionScheme.ZSTD;
+  return isPacked && byteCount >= MIN_THREAD_BYTES && leafOf(column).kind === "variable";
 }
 
 /** Returns the bytes of all buffers. */

@@ -44,6 +44,8 @@ const VARIABLE_CHUNK_VALUES = 4096;
 const HUGE_VALUE_BYTES = 32 * 1024;
 /** Bytes of values that are compressed to measure the saving of ZSTD. */
 const SAMPLE_BYTES = 256 * 1024;
+/** Maximum bytes of one value in the sample. */
+const PART_BYTES = 64 * 1024;
 const STEP_VALUES = 16;
 /** Share of the room that ZSTD must save over FSST or plain values, which are faster to read. */
 const ZSTD_SAVING = 0.08;
@@ -97,16 +99,17 @@ function* savesBesideFsst(values: PlainValues, { compress }: Compressor): Steps<
   return size < (codes.bytes.length + tableBytes) * (1 - ZSTD_SAVING);
 }
 
-/** Takes a sample of values from all over the page; all of them if they are few bytes. */
+/** Takes a sample of values, or of their starts, from all over the page; all if they are few bytes. */
 function sampleOf(values: PlainValues): PlainValues {
+  if (values.bytes.length < 2 * SAMPLE_BYTES) return values;
   const count = values.offsets.length - 1;
-  const step = Math.max(1, Math.floor(values.bytes.length / SAMPLE_BYTES));
-  if (step === 1) return values;
+  const step = Math.max(1, Math.floor(Math.min(values.bytes.length, count * PART_BYTES) / SAMPLE_BYTES));
   const parts: Uint8Array[] = [];
   const ends = [0];
   let size = 0;
-  for (let index = Math.min(step, count) >> 1; index < count && size < 2 * SAMPLE_BYTES; index += step) {
-    const part = values.bytes.subarray(values.offsets[index], values.offsets[index + 1]);
+  for (let index = step >> 1; index < count && size < 2 * SAMPLE_BYTES; index += step) {
+    const start = values.offsets[index];
+    const part = values.bytes.subarray(start, Math.min(values.offsets[index + 1], start + PART_BYTES));
     parts.push(part);
     size += part.length;
     ends.push(size);
