@@ -59,7 +59,7 @@ export interface ObjectBatches {
  */
 export async function openObjects(source: RowSource, types: ObjectTypes): Promise<ObjectBatches> {
   const { all } = source;
-  const rows = new ObjectRows(source);
+  const rows = new ObjectRows(all === null ? source : inGroups(all));
   const head = await rows.take();
   const ofTable = types.schema === undefined ? ((await types.tableSchema?.()) ?? null) : null;
   if (head.length === 0) return noObjects(requireSchema(types.schema ?? ofTable));
@@ -69,6 +69,18 @@ export async function openObjects(source: RowSource, types: ObjectTypes): Promis
   const guessed = isKnown ? null : { types: ofTable === null, rowCount: head.length };
   rows.putBack(head);
   return { schema, batches: encodeRows(schema, rows, guessed, source.isFromJson) };
+}
+
+/** Cuts an array into groups of the size of a batch: its rows need no promise each. */
+function inGroups(all: readonly unknown[]): RowSource {
+  let end = 0;
+  const next = async (): Promise<IteratorResult<unknown>> => {
+    if (end >= all.length) return { done: true, value: undefined };
+    const start = end;
+    end += BATCH_ROWS;
+    return { value: all.slice(start, end) };
+  };
+  return { first: [], next, all, isGroups: true };
 }
 
 /** Facts that the first rows of an iterable determined: the set of columns, and perhaps their types. */
@@ -223,7 +235,8 @@ class ObjectRows {
     return rows;
   }
 
-  async #read(): Promise<IteratorResult<unknown>> {
+  /** Not async: each row of an iterable would wait for one more promise. */
+  #read(): IteratorResult<unknown> | Promise<IteratorResult<unknown>> {
     if (this.#ahead.length === 0) return this.#next();
     const [value] = this.#ahead;
     this.#ahead = [];

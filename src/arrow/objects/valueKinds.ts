@@ -15,7 +15,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value) || ArrayBuffer.isView(value)) return false;
   const tag = tagOf(value);
-  return !WITHOUT_MEMBERS.has(tag) && (tag !== "Date" || !isDate(value));
+  // Most values are plain objects, and the set would hash each tag anew.
+  return tag === "Object" || (!WITHOUT_MEMBERS.has(tag) && (tag !== "Date" || !isDate(value)));
 }
 
 /** Returns a member of an object or its class. Members that all objects inherit do not count. */
