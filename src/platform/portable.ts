@@ -64,7 +64,9 @@ export const isAscii = (bytes: Uint8Array): boolean => bytes.every((byte) => byt
 
 export function textReader(bytes: Uint8Array): (start: number, end: number) => string {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  return (start, end) => decoder.decode(bytes.subarray(start, end));
+  // Browsers refuse to decode shared memory.
+  const isShared = Object.prototype.toString.call(bytes.buffer) === "[object SharedArrayBuffer]";
+  return (start, end) => decoder.decode(isShared ? bytes.slice(start, end) : bytes.subarray(start, end));
 }
 
 export const unfilledBytes = (byteLength: number): Uint8Array<ArrayBuffer> => new Uint8Array(byteLength);

@@ -153,9 +153,9 @@ export class BatchAssembler {
     this.#queues[page.leaf].push({ ...page, decoding: isUndecided ? undefined : null, texts: null });
   }
 
-  /** Gives the next pages to threads: one to each thread, and one more that waits. */
+  /** Gives the next pages to threads: one to each, and one more that waits if no memory is lent for it. */
   #decodeAhead({ pool, lender }: PageThreads): void {
-    const most = pool.size + 1;
+    const most = pool.size + (lender === null ? 1 : 0);
     let count = 0;
     for (const queue of this.#queues) for (const { decoding } of queue) if (decoding != null) count++;
     for (let position = 0; position < most; position++) {

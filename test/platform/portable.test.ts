@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import * as native from "../../src/platform/native.js";
 import * as portable from "../../src/platform/portable.js";
 
@@ -40,6 +40,26 @@ describe("the portable platform", () => {
         expect(portable.isSameBytes(a, a.slice())).toBe(true);
       }),
     );
+  });
+
+  it("reads texts like the native platform, in shared memory too", () => {
+    class StrictDecoder extends TextDecoder {
+      override decode(bytes?: Uint8Array, options?: TextDecodeOptions): string {
+        if (bytes?.buffer instanceof SharedArrayBuffer) throw new TypeError("must not be shared");
+        return super.decode(bytes, options);
+      }
+    }
+    vi.stubGlobal("TextDecoder", StrictDecoder);
+    const texts = ["\ufeffmark", "", "é😀", "plain"].map((text) => new TextEncoder().encode(text));
+    const shared = new Uint8Array(new SharedArrayBuffer(64));
+    for (const text of texts) {
+      shared.set(text, 8);
+      for (const bytes of [shared, shared.slice()]) {
+        const end = 8 + text.length;
+        expect(portable.textReader(bytes)(8, end)).toBe(native.textReader(bytes)(8, end));
+      }
+    }
+    vi.unstubAllGlobals();
   });
 
   it("calls back at the next turns, in order", async () => {

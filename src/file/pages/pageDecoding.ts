@@ -37,8 +37,11 @@ export const DECODE_PAGE: Task<DecodeInput, Column> = {
 const MIN_THREAD_BYTES = 256 * 1024;
 /** Approximate bytes of text per byte of a page. */
 const EXPANSION = 2;
-/** Bytes of text per byte of a page that few pages exceed. */
-const MAX_EXPANSION = 3;
+/**
+ * Bytes of text per byte of a page that few pages exceed. Texts that need more get memory of their own in the
+ * thread, which only a full garbage collection of this thread frees.
+ */
+const MAX_EXPANSION = 4;
 
 /**
  * True for a page of texts in FSST codes or Zstandard that is large enough for a thread.

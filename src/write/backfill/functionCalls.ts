@@ -1,8 +1,10 @@
 /** Calls a registered function for batches or rows, repeats failed calls, and yields between calls. */
 
-import type { Schema, Vector } from "apache-arrow";
-import type { Column } from "../../arrow/columns/column.js";
+import type { Field, Schema, Vector } from "apache-arrow";
+import type { Column, VariableColumn } from "../../arrow/columns/column.js";
+import { isSet } from "../../arrow/columns/validity.js";
 import { vectorOf } from "../../arrow/exchange/batch.js";
+import { isText } from "../../arrow/types/logicalTypes.js";
 import { untilAborted, whenAborted } from "../../async/abort.js";
 import { yieldToEventLoop } from "../../async/eventLoop.js";
 import { runParallel } from "../../async/parallel.js";
@@ -11,6 +13,7 @@ import { clearTimeout, performance, setTimeout } from "../../async/timers.js";
 import { InternalError, messageOf } from "../../errors.js";
 import type { Arena } from "../../io/memory/arena.js";
 import type { BatchFunction, RowFunction } from "../../namespace/options.js";
+import { textReader } from "../../platform/native.js";
 import type { RegisteredFunction } from "../userFunctions.js";
 import { columnOfResult, columnOfRows, RowResults } from "./functionResult.js";
 
@@ -118,7 +121,7 @@ async function callForRows(
   const { rowsAtOnce, signal } = options;
   const rowCount = offsets.length;
   const results = new RowResults(owner.outputType, owner.layout, rowCount, options.memory);
-  const inputs = columns.map((column, index) => vectorOf(fields[index], column, rowCount));
+  const inputs = columns.map((column, index) => inputOf(fields[index], column, rowCount));
   const calls = new RowCalls(row, { names: owner.inputNames, inputs, rowCount, results, signal });
   const labelOf = (index: number) => `function ${owner.name}, fragment ${fragmentId}, row ${offsets[index]}`;
   for (;;) {
@@ -165,6 +168,28 @@ type Halt =
 /** Returns the value of a row. */
 interface Input {
   get(index: number): unknown;
+}
+
+/** Returns the values of a column, which has `rowCount` rows. */
+const inputOf = (field: Field, column: Column, rowCount: number): Input =>
+  column.kind === "variable" && isText(field.type) ? new Texts(column) : vectorOf(field, column, rowCount);
+
+/** Reads the texts of a column in half of the time that a vector of apache-arrow takes. */
+class Texts implements Input {
+  readonly #validity: VariableColumn["validity"];
+  readonly #offsets: VariableColumn["offsets"];
+  readonly #textAt: (start: number, end: number) => string;
+
+  constructor({ validity, offsets, bytes }: VariableColumn) {
+    this.#validity = validity;
+    this.#offsets = offsets;
+    this.#textAt = textReader(bytes);
+  }
+
+  get(index: number): string | null {
+    if (this.#validity !== null && !isSet(this.#validity, index)) return null;
+    return this.#textAt(Number(this.#offsets[index]), Number(this.#offsets[index + 1]));
+  }
 }
 
 interface RowsToCall {

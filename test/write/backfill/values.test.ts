@@ -325,6 +325,29 @@ it("long texts belong to their rows, for every form of functions and concurrent 
   }
 }, 60_000);
 
+it.each([
+  ["utf8", new arrow.Utf8()],
+  ["large_utf8", new arrow.LargeUtf8()],
+] as const)("a function of rows gets each %s text as it is stored", async (_, type) => {
+  const texts = ["", null, "\ufeffmark", "a\0b", "é😀", "x".repeat(2_000_000), null, "\ufeff"];
+  const seen: unknown[] = [];
+  const made: UserFunction = {
+    ...{ version: "1", inputs: ["text"], output: new arrow.Int32() },
+    row: ({ text }) => seen.push(text),
+  };
+  await using ns = new DirectoryNamespace({
+    ...{ root: await makeTempDir(), durability: "none", functions: { made } },
+  });
+  await ns.createTable(ID, new arrow.Table({ text: columnsOf(type)(texts) }));
+  await ns.alterTableAddColumns({
+    ...ID,
+    newColumns: [{ name: "value", virtualColumn: { udfName: "made" } }],
+  });
+  const { jobId } = await ns.alterTableBackfillColumns({ ...ID, column: "value" });
+  await ns.waitForJob({ jobId });
+  expect(seen).toEqual(texts);
+});
+
 it("a function may keep its vectors of texts beyond the call", async () => {
   const kept: { readonly text: arrow.Vector; readonly first: string | null }[] = [];
   const made: UserFunction = {
