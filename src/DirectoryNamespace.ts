@@ -6,6 +6,7 @@
  */
 
 import type { Table } from "apache-arrow";
+import { untilAborted } from "./async/abort.js";
 import { type Lazy, lazy, lazyModule } from "./async/lazy.js";
 import type { Engine } from "./engine/engine.js";
 import { ServiceUnavailableError } from "./errors.js";
@@ -73,6 +74,9 @@ const PARTS: {
   backfilling: lazyModule(() => import("./engine/backfilling.js")),
   upkeep: lazyModule(() => import("./engine/upkeep.js")),
 };
+
+/** Parts that change nothing. An aborted call of them ends at once, even if the disk does not answer. */
+const READING: readonly Part[] = ["counting", "reading", "taking", "aggregating", "describing", "examining"];
 
 /**
  * A hierarchy of namespaces with versioned Lance tables in one local directory. Any number of instances, in
@@ -1020,7 +1024,8 @@ export class DirectoryNamespace implements AsyncDisposable {
       const bodies = PARTS[part].current ?? (await PARTS[part].get());
       if (!asksItself(name, id)) await access.require(operation, id, details);
       const body = (bodies as Readonly<Record<string, unknown>>)[name] as OperationBody<Name>;
-      return await engine.run({ operation, id, request: pinned, access, rows }, body);
+      const answer = engine.run({ operation, id, request: pinned, access, rows }, body);
+      return await (READING.includes(part) ? untilAborted(answer, request.signal) : answer);
     } catch (error) {
       const reported = engine === undefined ? error : await engine.inTermsOf(request ?? {}, error);
       throw operationError(reported, operation, request?.signal);

@@ -1,6 +1,7 @@
 /** Batches of an operation that reads rows, with the errors of the operation. */
 
 import type { RecordBatch } from "apache-arrow";
+import { untilAborted } from "../../async/abort.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
@@ -26,9 +27,22 @@ export async function* reportedBatches(
   open: () => AsyncIterable<RecordBatch>,
   { operation, request, versions }: RowReading,
 ): AsyncGenerator<RecordBatch, void, undefined> {
+  const { signal } = request;
+  let batches: AsyncIterator<RecordBatch> | undefined;
   try {
-    yield* open();
+    batches = open()[Symbol.asyncIterator]();
+    for (;;) {
+      // An abort ends the wait: the disk may take long to answer.
+      const { done, value } = await untilAborted(batches.next(), signal);
+      if (done) return;
+      yield value;
+    }
   } catch (error) {
-    throw operationError(await removedError(versions, request, error), operation, request.signal);
+    throw operationError(await removedError(versions, request, error), operation, signal);
+  } finally {
+    const ending = batches?.return?.();
+    if (!signal?.aborted) await ending;
+    // The caller has the reason of the abort.
+    else ending?.catch(() => undefined);
   }
 }

@@ -620,6 +620,25 @@ describe("hosts that misbehave", () => {
     expect(error).toBeInstanceOf(type);
   });
 
+  it("an aborted call ends although the host does not answer", async ({ root: own, ns }) => {
+    const rows = Array.from({ length: 40_000 }, (_, id) => ({ id, x: (id * 7919) % 40_001 }));
+    await ns.createTable({ id: ["t"] }, rows);
+    await publishIndex(ns);
+    const host = await hostOf(own, (_request, _response, path) => isData(path));
+    const reader = readerOf(host.url);
+    const aborted = expect.objectContaining({ name: "AbortError" });
+    const call = { id: ["t"], signal: AbortSignal.timeout(200) };
+    await expect(reader.queryTable(call).then((result) => result.toArray())).rejects.toEqual(aborted);
+    const aggregate = { ...call, signal: AbortSignal.timeout(200), values: { most: "max(x)" } };
+    await expect(reader.aggregateTable(aggregate).then((result) => result.toArray())).rejects.toEqual(
+      aborted,
+    );
+    host.misbehave = () => true;
+    const late = readerOf(host.url);
+    await expect(late.countTableRows({ ...call, signal: AbortSignal.timeout(200) })).rejects.toEqual(aborted);
+    await expect(late.listTables({ signal: AbortSignal.timeout(200) })).rejects.toEqual(aborted);
+  });
+
   it("an index that lies about sizes gives a typed error", async ({ root: own, ns }) => {
     await ns.createTable({ id: ["t"] }, [{ id: 1 }]);
     const { path } = await publishIndex(ns);
