@@ -56,40 +56,40 @@ const UNLISTED: ReadonlySet<string> = new Set([
 
 /** An index, by path. */
 export class PublishedIndex {
-  readonly tables = new Map<string, PublishedTable>();
+  readonly tables = new Map<string, Pick<PublishedTable, "location" | "heads">>();
   readonly #files = new Map<string, PublishedFile>();
   readonly #directories = new Map<string, Map<string, DirectoryEntry["kind"]>>([["", new Map()]]);
+  /** Length of the paths of all directories together. */
+  #pathLength = 0;
 
   /** Adds a table, or further files of it. */
   add({ location, files, indices, heads }: PublishedTable): void {
-    const before = this.tables.get(location);
-    this.tables.set(location, {
-      location,
-      files: [],
-      indices: [...(before?.indices ?? []), ...indices],
-      heads: heads ?? before?.heads ?? null,
-    });
-    this.#add(location, "directory");
-    for (const part of UNLISTED) this.#add(`${location}/${part}`, "directory");
-    for (const name of indices) this.#add(`${location}/_indices/${name}`, "directory");
+    const present = this.tables.get(location);
+    this.tables.set(location, { location, heads: heads ?? present?.heads ?? null });
+    for (const part of UNLISTED) this.#directory(`${location}/${part}`);
+    for (const name of indices) this.#directory(`${location}/_indices/${name}`);
     for (const file of files) {
-      this.#add(`${location}/${file.path}`, "file");
-      this.#files.set(`${location}/${file.path}`, file);
+      const path = `${location}/${file.path}`;
+      const [directory, name] = splitPath(path);
+      this.#directory(directory).set(name, "file");
+      this.#files.set(path, file);
     }
   }
 
-  #add(path: string, kind: DirectoryEntry["kind"]): void {
-    const names = path.split("/");
-    let parent = "";
-    for (const [index, name] of names.entries()) {
-      const isLast = index === names.length - 1;
-      this.#directories.get(parent)?.set(name, isLast ? kind : "directory");
-      const child = parent === "" ? name : `${parent}/${name}`;
-      if ((!isLast || kind === "directory") && !this.#directories.has(child)) {
-        this.#directories.set(child, new Map());
-      }
-      parent = child;
-    }
+  /**
+   * Returns the entries of a directory, which is added if it is new.
+   * @throws CorruptFileError if the paths of all directories together are too long for memory
+   */
+  #directory(path: string): Map<string, DirectoryEntry["kind"]> {
+    const present = this.#directories.get(path);
+    if (present !== undefined) return present;
+    this.#pathLength += path.length;
+    if (this.#pathLength > MAX_PATH_LENGTH) throw invalid("the depth of directories");
+    const entries = new Map<string, DirectoryEntry["kind"]>();
+    this.#directories.set(path, entries);
+    const [parent, name] = splitPath(path);
+    this.#directory(parent).set(name, "directory");
+    return entries;
   }
 
   file(path: string): PublishedFile | undefined {
@@ -109,13 +109,19 @@ export class PublishedIndex {
   }
 
   /** Returns the table in which a path lies. */
-  tableOf(path: string): PublishedTable | undefined {
+  tableOf(path: string): Pick<PublishedTable, "location" | "heads"> | undefined {
     for (let end = path.indexOf("/"); end > 0; end = path.indexOf("/", end + 1)) {
       const table = this.tables.get(path.slice(0, end));
       if (table !== undefined) return table;
     }
     return undefined;
   }
+}
+
+/** Splits a path at its last slash. The directory is empty for a path without one. */
+function splitPath(path: string): [directory: string, name: string] {
+  const slash = path.lastIndexOf("/");
+  return [path.slice(0, Math.max(0, slash)), path.slice(slash + 1)];
 }
 
 /** Returns the text of an index, a table per line. */
@@ -163,6 +169,8 @@ export async function parseIndex(bytes: Uint8Array): Promise<PublishedIndex | nu
   }
 }
 
+/** Maximum length of the paths of all directories together. Long paths have many directories on their way. */
+const MAX_PATH_LENGTH = 256 * 1024 * 1024;
 /** Maximum number of files in a line. */
 const LINE_FILES = 2000;
 /** Maximum bytes of a line. */

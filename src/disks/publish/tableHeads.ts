@@ -27,6 +27,9 @@ const MAX_HEAD_BYTES = 512 * 1024;
 /** Maximum number of files in the heads. */
 const MAX_FILES = 10_000;
 
+/** Directory of a table's own indexes. Those of a branch lie below it. */
+const INDICES = "_indices/";
+
 /** Heads of a table, and the names of its latest version's index directories. */
 export interface TableHeads {
   readonly heads: ReadonlyMap<string, FileHead>;
@@ -69,7 +72,7 @@ async function addIndexes(
     if (below === null) continue;
     const files = await table.disk.list(directory);
     if (files === null) continue;
-    names.push(below.slice("_indices/".length));
+    if (below.startsWith(INDICES)) names.push(below.slice(INDICES.length));
     for (const { name, kind } of files) if (kind === "file") await collector.add(join(directory, name));
   }
   return names;

@@ -102,9 +102,20 @@ describe("a published index", () => {
       expect([...(index?.tables.keys() ?? [])]).toEqual(["a.lance", "b.lance"]);
       expect(index?.entries("a.lance/_versions")).toHaveLength(5001);
       expect(index?.file("a.lance/_versions/4999.manifest")).toEqual(lots[4999]);
-      expect(index?.tables.get("a.lance")).toMatchObject({ indices: ["i-1"], heads: tables[0].heads });
+      expect(index?.tables.get("a.lance")).toEqual({ location: "a.lance", heads: tables[0].heads });
+      expect(index?.entries("a.lance/_indices")).toEqual([{ name: "i-1", kind: "directory" }]);
     }
     expect(await parseIndex(bytesOf(formatIndex([])))).toMatchObject({ tables: new Map() });
+  });
+
+  it("of long paths with many directories is refused before it fills the memory", async () => {
+    const deep = Array.from({ length: 100 }, (_, index) => file(`${index}${"/d".repeat(2000)}`));
+    const lines = Array.from({ length: 5 }, (_, index) => ({
+      ...tables[1],
+      location: `t${index}`,
+      files: deep,
+    }));
+    await expect(parseIndex(bytesOf(formatIndex(lines)))).rejects.toThrow(CorruptFileError);
   });
 
   it("that is cut or damaged is refused or none, never part of one", async () => {
