@@ -7,7 +7,7 @@
  * has just changed, so that nobody takes an older look at it for the current state.
  */
 
-import { lazy, lazyModule } from "../async/lazy.js";
+import { lazyModule } from "../async/lazy.js";
 import { CorruptFileError } from "../errors.js";
 import { join, resolve } from "../platform/native.js";
 import type {
@@ -25,6 +25,7 @@ import type { DiskLocks } from "./disk/locks.js";
 import { type DiskVerb, MissingVerbError, ReadOnlyDiskError } from "./disk/missingVerb.js";
 import { FAR_FUTURE_NS } from "./disk/timeless.js";
 import { readWholeFile } from "./disk/wholeFile.js";
+import { lazyLocks } from "./lock/lazyLocks.js";
 import { LEASE_LOOK_MS } from "./lock/lease.js";
 
 /** Loaded with the first lock. */
@@ -209,7 +210,9 @@ class CompletedDisk implements Disk {
 /** Returns the locks of a disk, which may be made of its other calls; undefined: those of the file system. */
 function locksOf(disk: DiskImplementation, complete: Disk): DiskLocks | undefined {
   if (disk.locks !== undefined) return disk.locks;
-  if (hasLeaseVerbs(disk)) return lazyLeases(complete);
+  if (hasLeaseVerbs(disk)) {
+    return lazyLocks(async () => (await leases.get()).leaseLocks(complete), { lookMs: LEASE_LOOK_MS });
+  }
   // A wrapper of the local file system has directories with inodes, which its locks need.
   if (disk.rename !== undefined && disk.makeDirectory !== undefined) return undefined;
   return noLocks((path) => new MissingVerbError("locks", path));
@@ -218,16 +221,6 @@ function locksOf(disk: DiskImplementation, complete: Disk): DiskLocks | undefine
 /** True if locks can be made of the calls of a disk. Without `remove`, each would stay until it is stale. */
 export const hasLeaseVerbs = ({ putIfAbsent, replaceIf, remove }: DiskImplementation): boolean =>
   putIfAbsent !== undefined && replaceIf !== undefined && remove !== undefined;
-
-/** Locks made of the calls of a disk. */
-function lazyLeases(disk: Disk): DiskLocks {
-  const locks = lazy(async () => (await leases.get()).leaseLocks(disk));
-  return {
-    lookMs: LEASE_LOOK_MS,
-    tryAcquire: async (...attempt) => (await locks.get()).tryAcquire(...attempt),
-    stateOf: async (...look) => (await locks.get()).stateOf(...look),
-  };
-}
 
 const noLocks = (refusal: (path: string) => Error): DiskLocks => ({
   tryAcquire: async (directory) => {

@@ -52,6 +52,6 @@ it.each(Object.entries(PROGRAMS))("the program %s loads no more than its kilobyt
   await page.goto(`${browser.url}/empty`);
   await run(page, `await (await import("/${name}/program.js")).run();`);
   const kilobytes = Array.from(sizes.values()).reduce((sum, size) => sum + size, 0) / 1000;
-  console.log(`${name}: ${Math.round(kilobytes)} kB in ${sizes.size} files`);
+  console.log(`${name}: ${kilobytes.toFixed(3)} kB in ${sizes.size} files`);
   expect(kilobytes).toBeLessThanOrEqual(maxKilobytes);
 });

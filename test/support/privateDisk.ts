@@ -51,6 +51,6 @@ export function privateDisk(): PrivateDisk {
     calls,
     isPrivate: true,
     hasLinks: false,
-    locks: webLocks("", null),
+    locks: Object.assign(webLocks("", null), { areKept: true } as const),
   };
 }

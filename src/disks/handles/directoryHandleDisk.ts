@@ -23,15 +23,19 @@ import type {
   WriteHandle,
 } from "../../io/disk/disk.js";
 import type { DiskLocks } from "../../io/disk/locks.js";
+import { lazyLocks } from "../../io/lock/lazyLocks.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { blobHandle, identityOfFile } from "./blobReads.js";
 import type { FileWriter } from "./fileWriter.js";
 import type { HandleChanges } from "./handleChanges.js";
 import { MISSING_ERRORS, nameOf, withCode } from "./handleEntries.js";
-import { lockManager, webLocks } from "./webLocks.js";
 
 const changing = lazyModule(() => import("./handleChanges.js"));
+const locking = lazyModule(() => import("./webLocks.js"));
+
+/** The browser frees the locks of a tab that ends. A lock that is held is looked at every 4 ms. */
+const LOCK_TRAITS = { areKept: true, lookMs: 4 } as const;
 
 /** Options of {@link directoryHandleDisk}. */
 export interface DirectoryHandleDiskOptions {
@@ -100,7 +104,8 @@ export class HandleDisk implements DiskImplementation {
     { scope, openWriter, isPrivate }: HandleDiskParts,
   ) {
     this.#top = top;
-    this.locks = webLocks(`${scope}lock:`, lockManager());
+    const lockScope = `${scope}lock:`;
+    this.locks = lazyLocks(async () => (await locking.get()).webLocks(lockScope), LOCK_TRAITS);
     const files = {
       top,
       directory: (names: readonly string[]) => this.#directory(names),

@@ -5,11 +5,10 @@ import { concatBytes } from "../../bytes/concat.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { identityOfFile } from "./blobReads.js";
-import { type Exclusively, exclusivelyBy } from "./exclusively.js";
 import type { FileWriter, PutHow } from "./fileWriter.js";
 import { directoryOf, MISSING_ERRORS, nameOf, withCode } from "./handleEntries.js";
 import { fileHandle, STREAMS, writeChunks } from "./streamWriter.js";
-import { lockManager } from "./webLocks.js";
+import { type Exclusively, exclusivelyBy, lockManager } from "./webLocks.js";
 
 /** Bytes from which a new file is not collected in memory. */
 const MAX_COLLECTED_BYTES = 8 * 1024 * 1024;

@@ -1,10 +1,9 @@
 /** Writes files by the streams of browsers, which every thread may open. */
 
 import { temporaryName } from "../../io/names/temporaryNames.js";
-import { exclusivelyBy } from "./exclusively.js";
 import type { FileTimes, FileWriter } from "./fileWriter.js";
 import { directoryOf, nameOf } from "./handleEntries.js";
-import { lockManager } from "./webLocks.js";
+import { exclusivelyBy, lockManager } from "./webLocks.js";
 
 /** Writes by streams. */
 export const STREAMS: FileWriter = {

@@ -1,26 +1,45 @@
 /**
  * Locks by the Web Locks API: all tabs and workers of one origin share them, and the browser frees those of a
- * tab that ends.
+ * tab that ends. They are loaded with the first change: most pages only read.
  */
 
-import type { DiskLock, DiskLocks } from "../../io/disk/locks.js";
+import type { DiskLock } from "../../io/disk/locks.js";
+import type { LockCalls } from "../../io/lock/lazyLocks.js";
 import { LeaseLostError } from "../../io/lock/lease.js";
 
-/** Milliseconds between two attempts at a lock that is held. */
-const LOOK_MS = 4;
-
 /** The part of the API that is used. */
-export type WebLockManager = Pick<LockManager, "request" | "query">;
+type Manager = Pick<LockManager, "request" | "query">;
+
+/** Runs work while no other caller of the origin runs work of that name. */
+export type Exclusively = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 /** Returns the manager of the page or worker; null outside secure contexts, and in other runtimes. */
-export const lockManager = (): WebLockManager | null =>
+export const lockManager = (): Manager | null =>
   (globalThis.navigator as Partial<Navigator> | undefined)?.locks ?? null;
+
+/** Runs work under locks of a manager or, without one, one after the other in this thread. */
+export function exclusivelyBy(manager: Manager | null): Exclusively {
+  if (manager !== null) {
+    return async (name, work) => manager.request(name, work) as ReturnType<typeof work>;
+  }
+  const turns = new Map<string, Promise<unknown>>();
+  return async (name, work) => {
+    const turn = (turns.get(name) ?? Promise.resolve()).then(work, work);
+    turns.set(name, turn);
+    try {
+      return await turn;
+    } finally {
+      if (turns.get(name) === turn) turns.delete(name);
+    }
+  };
+}
 
 /**
  * Locks of directories.
  * @param scope prefix of the names of locks, which tells disks apart
+ * @param manager null: locks of this thread alone
  */
-export function webLocks(scope: string, manager: WebLockManager | null): DiskLocks {
+export function webLocks(scope: string, manager = lockManager()): LockCalls {
   return manager === null ? new ThreadLocks() : new OriginLocks(scope, manager);
 }
 
@@ -42,13 +61,11 @@ function lockOf(directory: string, release: () => Promise<void>): DiskLock {
   };
 }
 
-class OriginLocks implements DiskLocks {
-  readonly areKept = true;
-  readonly lookMs = LOOK_MS;
+class OriginLocks implements LockCalls {
   readonly #scope: string;
-  readonly #manager: WebLockManager;
+  readonly #manager: Manager;
 
-  constructor(scope: string, manager: WebLockManager) {
+  constructor(scope: string, manager: Manager) {
     this.#scope = scope;
     this.#manager = manager;
   }
@@ -76,8 +93,7 @@ class OriginLocks implements DiskLocks {
 }
 
 /** Locks of one thread, where there is no manager. */
-class ThreadLocks implements DiskLocks {
-  readonly areKept = true;
+class ThreadLocks implements LockCalls {
   readonly #held = new Set<string>();
 
   async tryAcquire(directory: string): Promise<DiskLock | null> {
