@@ -107,8 +107,8 @@ export interface OperationContext extends CatalogEnvironment {
   readonly jobs: Lazy<Jobs>;
   /** Ends the jobs of this process, or waits for them. Later jobs are refused. */
   closeJobs(way: "wait" | "cancel", saysSo: boolean): Promise<void>;
-  /** Aborts when the namespace is closed. */
-  readonly closed: AbortSignal;
+  /** Returns a signal that aborts when the namespace is closed. Made for the first caller: few ask for it. */
+  closed(): AbortSignal;
   readonly workers: WorkerPool;
   /** Appends that may be committed together; undefined if each is a version of its own. */
   readonly appendGroups: Lazy<AppendGroups> | undefined;
@@ -240,7 +240,8 @@ export function openContext(options: ContextOptions): OperationContext {
     confinement,
     fence: async (tableRoot: string) => (await tableLocks.get()).fenceOffTable(disk, tableRoot),
   };
-  const closing = new AbortController();
+  let closing: AbortController | null = null;
+  let isClosed = false;
   const context: OperationContext = {
     root: options.root,
     disk,
@@ -257,7 +258,11 @@ export function openContext(options: ContextOptions): OperationContext {
     sketches,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    closed: closing.signal,
+    closed() {
+      closing ??= new AbortController();
+      if (isClosed) closing.abort(CLOSED);
+      return closing.signal;
+    },
     workers: new WorkerPool({
       ...threadsOf(options),
       errorOf: errorOfThread,
@@ -304,7 +309,8 @@ export function openContext(options: ContextOptions): OperationContext {
         },
       }),
     async close() {
-      closing.abort(CLOSED);
+      isClosed = true;
+      closing?.abort(CLOSED);
       const wasQuiet = context.workers.close();
       dataFiles.clear();
       chunkMaps.clear();

@@ -152,7 +152,7 @@ class Alarm {
     this.#context = context;
     this.#directory = directory;
     this.#signal = signal;
-    const signals = [context.closed, stop, ...(signal === undefined ? [] : [signal])];
+    const signals = [context.closed(), stop, ...(signal === undefined ? [] : [signal])];
     this.#ends = signals.map((each) => whenAborted(each, this.#ring));
     this.reset();
   }
@@ -181,7 +181,7 @@ class Alarm {
 
   #check(): void {
     this.#signal?.throwIfAborted();
-    if (this.#context.closed.aborted) throw new ServiceUnavailableError("the namespace is closed");
+    if (this.#context.closed().aborted) throw new ServiceUnavailableError("the namespace is closed");
   }
 
   readonly #ring = (): void => {
