@@ -66,8 +66,8 @@ export class HiddenSize extends Error {}
 export class HttpRequests {
   readonly #site: HttpSite;
   readonly #limit = new Limit(MAX_CONCURRENT);
-  /** True once the host has sent a file: it then knows the caller, and refuses only what does not exist. */
-  #hasServed = false;
+  /** Path of the file that the host sent last; null before the first one. */
+  #served: string | null = null;
 
   constructor(site: HttpSite) {
     this.#site = site;
@@ -172,11 +172,51 @@ export class HttpRequests {
     isAnew: boolean,
     method: "GET" | "HEAD" = "GET",
   ): Promise<Response | null> {
+    const response = await this.#fetch(path, range, signal, isAnew, method);
+    const { status } = response;
+    const isSecure = this.#site.url(path).startsWith("https:");
+    if (response.redirected && isSecure && response.url.startsWith("http:")) {
+      await discard(response);
+      throw new PermissionDeniedError(`${path}: the host redirects from https to http`);
+    }
+    if (status === 200 || status === 206) {
+      // Hosts of web applications answer with a page in place of a missing file.
+      if (!/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) {
+        this.#served = path;
+        return response;
+      }
+      await discard(response);
+      return null;
+    }
+    if (status === 416 && range !== null) return response;
+    await discard(response);
+    if (status === 404 || status === 410) return null;
+    // Object stores refuse a missing file to callers who may not list the bucket.
+    if (status === 403 && (await this.#isKnown(signal))) return null;
+    throw failureOf(response, path);
+  }
+
+  /** True if the host still sends the caller a file that it has sent before. A signature may have expired. */
+  async #isKnown(signal: AbortSignal): Promise<boolean> {
+    const path = this.#served;
+    if (path === null) return false;
+    const response = await this.#fetch(path, "bytes=0-0", signal, false, "GET");
+    await discard(response);
+    if (isPassing(response.status)) throw failureOf(response, path);
+    return response.status !== 401 && response.status !== 403;
+  }
+
+  async #fetch(
+    path: string,
+    range: string | null,
+    signal: AbortSignal,
+    isAnew: boolean,
+    method: "GET" | "HEAD",
+  ): Promise<Response> {
     const { fetch, url, headersOf, credentials, mayChooseCache } = this.#site;
     const headers = await headersOf();
     if (range !== null) headers.set("range", range);
-    const target = url(path);
-    const response = await fetch(target, {
+    return fetch(url(path), {
       method,
       headers,
       signal,
@@ -185,23 +225,6 @@ export class HttpRequests {
       // Browsers let only one request for a URL at a time use their cache.
       ...(mayChooseCache && { cache: isAnew ? "reload" : range === null ? "no-cache" : "no-store" }),
     });
-    const { status } = response;
-    if (response.redirected && target.startsWith("https:") && response.url.startsWith("http:")) {
-      await discard(response);
-      throw new PermissionDeniedError(`${path}: the host redirects from https to http`);
-    }
-    if (status === 200 || status === 206) {
-      this.#hasServed = true;
-      // Hosts of web applications answer with a page in place of a missing file.
-      if (!/^text\/html\b/i.test(response.headers.get("content-type") ?? "")) return response;
-      await discard(response);
-      return null;
-    }
-    if (status === 416 && range !== null) return response;
-    await discard(response);
-    // Object stores refuse a missing file to callers who may not list the bucket.
-    if (status === 404 || status === 410 || (status === 403 && this.#hasServed)) return null;
-    throw failureOf(response, path);
   }
 }
 
@@ -321,11 +344,14 @@ export const changedFile = (path: string): ConcurrentModificationError =>
     `${path}: the file changed on its host while it was read; open the table again`,
   );
 
+/** True for a status after which the same request may succeed. */
+const isPassing = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
 function failureOf({ status, headers }: Response, path: string): Error {
   const message = `${path}: the host answered with status ${status}`;
   if (status === 401) return new UnauthenticatedError(message);
   if (status === 403) return new PermissionDeniedError(message);
-  if (status === 408 || status === 429 || status >= 500)
+  if (isPassing(status))
     return new PassingFailure(message, retryAfter(headers.get("retry-after")), { cause: { status } });
   return new UnsupportedError(message);
 }

@@ -18,6 +18,7 @@ import type {
   StoredStat,
   WriteHandle,
 } from "../../io/disk/disk.js";
+import { MAX_WHOLE_BYTES } from "../../io/disk/wholeFile.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { BlockCache, cacheBytesOf } from "../http/blockCache.js";
 import { namesOfPath } from "../paths/pathNames.js";
@@ -108,7 +109,7 @@ class BindingDisk implements DiskImplementation {
     return new ObjectHandle(read, this.#blocks, state, memory);
   }
 
-  async readFile(path: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
+  async readFile(path: string, maxBytes = MAX_WHOLE_BYTES): Promise<Uint8Array | null> {
     if (isRoot(path)) return null;
     const object = await this.#get(this.#keys.keyOf(path), {});
     if (object === null) return null;

@@ -1,6 +1,7 @@
 /** Reads of objects: whole, from the end, and ranges of one state of an object. */
 
 import { CorruptFileError, InternalError } from "../../errors.js";
+import { MAX_WHOLE_BYTES } from "../../io/disk/wholeFile.js";
 import type { S3Answer, S3Client } from "./client.js";
 import { etagOf } from "./conditionalPut.js";
 
@@ -97,9 +98,6 @@ export async function readObject(
   if (sent.start > 0 || sent.end < sent.size) throw sentOtherBytes(key);
   return answer.body;
 }
-
-/** Maximum bytes of an object that is read as a whole. */
-const MAX_WHOLE_BYTES = 2 ** 31;
 
 /**
  * Reads a range of an object in the state in which it was opened.

@@ -3,6 +3,9 @@
 import { CorruptFileError } from "../../errors.js";
 import type { DiskImplementation } from "./disk.js";
 
+/** Maximum bytes of a file that is read as a whole. A disk may tell any size. */
+export const MAX_WHOLE_BYTES = 2 ** 31;
+
 /**
  * Reads a whole file; null if it does not exist.
  * @throws CorruptFileError if the file is longer than `maxBytes`
@@ -10,7 +13,7 @@ import type { DiskImplementation } from "./disk.js";
 export async function readWholeFile(
   disk: Pick<DiskImplementation, "open">,
   path: string,
-  maxBytes = Number.MAX_SAFE_INTEGER,
+  maxBytes = MAX_WHOLE_BYTES,
 ): Promise<Uint8Array | null> {
   const handle = await disk.open(path);
   if (handle === null) return null;

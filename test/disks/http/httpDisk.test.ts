@@ -520,6 +520,19 @@ describe("hosts that misbehave", () => {
     expect(await read(host.url)).toEqual([{ id: 1234 }]);
   });
 
+  it("a host that refuses all files with 403 after a while denies access, and does not hide tables", async () => {
+    let isExpired = false;
+    const host = await hostOf(root, (_request, response) => {
+      if (isExpired) response.writeHead(403).end();
+      return isExpired;
+    });
+    const reader = readerOf(host.url, { refreshMs: 0 });
+    expect(await reader.countTableRows({ id: ["t"] })).toBe(3000);
+    isExpired = true;
+    await expect(reader.countTableRows({ id: ["t"] })).rejects.toThrow(PermissionDeniedError);
+    await expect(reader.countTableRows({ id: ["none"] })).rejects.toThrow(PermissionDeniedError);
+  });
+
   it("a host that answers missing files with a page is coped with", async () => {
     const host = await hostOf(root, async (_request, response, path) => {
       if (await readFile(join(root, path)).catch(() => null)) return false;
