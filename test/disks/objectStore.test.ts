@@ -24,4 +24,32 @@ describe("a namespace on an object store", () => {
     expect((await ns.listTables({ id: [] })).tables).toEqual(["t"]);
     await ns.close();
   });
+
+  it("commits once if the store denies that it stored a manifest", async () => {
+    const store = objectStore();
+    let denied = 0;
+    const { ns } = open({
+      ...store,
+      async putIfAbsent(path, chunks) {
+        const stored = (await store.putIfAbsent?.(path, chunks)) ?? false;
+        if (!path.endsWith(".manifest")) return stored;
+        denied++;
+        return false;
+      },
+    });
+    await ns.createTable({ id: ["t"] }, [{ id: 1 }]);
+    await Promise.all([2, 3, 4].map((id) => ns.insertIntoTable({ id: ["t"] }, [{ id }])));
+    await ns.deleteFromTable({ id: ["t"], predicate: "id = 1" });
+    await ns.close();
+    expect(denied).toBeGreaterThan(3);
+    const honest = open(store).ns;
+    expect(await honest.table("t").scan({ orderBy: "id" }).toArray()).toEqual([
+      { id: 2 },
+      { id: 3 },
+      { id: 4 },
+    ]);
+    const { isSound } = await honest.verifyTable({ id: ["t"] });
+    expect(isSound).toBe(true);
+    await honest.close();
+  });
 });

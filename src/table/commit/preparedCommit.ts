@@ -162,7 +162,7 @@ export class PreparedCommit {
       await disk.makeDirectory(transactionsDirectory(this.table.root), this.table.root);
       await this.#writeTransactionFile();
     });
-    const publication = { version: manifest.version, scheme, chunks, fileAt };
+    const publication = { version: manifest.version, scheme, chunks, fileAt, isUnique: true } as const;
     return publishManifest(this.table, publication, { ...terms, anchor: this.#anchor });
   }
 

@@ -29,6 +29,8 @@ export interface Publication {
   readonly chunks: readonly Uint8Array[];
   /** Returns the manifest that a reader decodes from the file. */
   readonly fileAt: (path: string) => ManifestFile;
+  /** True if no other writer makes the same bytes, because they name a transaction of a unique id. */
+  readonly isUnique?: true;
 }
 
 export interface PublicationTerms {
@@ -50,7 +52,7 @@ export interface PublicationTerms {
  */
 export async function publishManifest(
   table: TableAt,
-  { version, scheme, chunks, fileAt }: Publication,
+  { version, scheme, chunks, fileAt, isUnique }: Publication,
   terms: PublicationTerms,
 ): Promise<OpenVersion | null> {
   const { disk } = table;
@@ -65,12 +67,16 @@ export async function publishManifest(
     return latest !== null || (await versionStat(table, version, otherScheme)) === null;
   };
   const published = await createExclusive(disk, directory, name, chunks, { lease, verify });
-  if (published === false) return null;
   const path = join(directory, name);
   const file = fileAt(path);
   const { manifests, latestVersions } = table.environment;
+  if (published === false) {
+    if (isUnique !== true || disk.putIfAbsent === undefined) return null;
+    // A network may send a request twice. The second answer says that the name is taken, by the first one.
+    if ((await manifests.read(disk, path))?.isCopyOf(file) !== true) return null;
+  }
   await writeHint(table, version, { isFirst: latest === null });
-  const seen = published === true ? await statOf(disk, path, file) : { identity: published };
+  const seen = typeof published === "string" ? { identity: published } : await statOf(disk, path, file);
   if (seen !== null) {
     manifests.remember(path, seen.identity, file);
     if (version === (latest?.head.version ?? 0) + 1) {
