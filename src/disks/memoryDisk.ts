@@ -6,13 +6,13 @@
 import { yieldToEventLoop } from "../async/eventLoop.js";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import type { DirectoryEntry, Disk, FileStat, ReadHandle, ReadPieces, WriteHandle } from "../io/disk/disk.js";
+import { diskError } from "../io/disk/errno.js";
 import type { DiskLock, DiskLocks } from "../io/disk/locks.js";
 import { readWholeFile } from "../io/disk/wholeFile.js";
 import { LeaseLostError } from "../io/lock/lease.js";
 import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
 import {
-  diskError,
   isWithin,
   type MemoryDirectory,
   type MemoryFile,

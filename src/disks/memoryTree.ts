@@ -2,6 +2,7 @@
 
 import { ageClockMs } from "../async/timers.js";
 import type { FileStat } from "../io/disk/disk.js";
+import { diskError } from "../io/disk/errno.js";
 import { dirname, resolve, sep } from "../platform/native.js";
 import { FileContent } from "./memoryFile.js";
 import { namesOfPath } from "./paths/pathNames.js";
@@ -40,11 +41,6 @@ export type MemoryNode = MemoryFile | MemoryDirectory;
 interface EntryLocation {
   readonly parent: MemoryDirectory;
   readonly name: string;
-}
-
-/** Returns an error as the platform would throw it. */
-export function diskError(code: string, syscall: string, path: string): Error {
-  return Object.assign(new Error(`${code}: ${syscall} '${path}'`), { code, syscall, path });
 }
 
 export class MemoryTree {

@@ -21,6 +21,7 @@ import type {
   StoredStat,
   WriteHandle,
 } from "./disk/disk.js";
+import { diskError } from "./disk/errno.js";
 import type { DiskLocks } from "./disk/locks.js";
 import { type DiskVerb, MissingVerbError, ReadOnlyDiskError } from "./disk/missingVerb.js";
 import { FAR_FUTURE_NS } from "./disk/timeless.js";
@@ -141,7 +142,7 @@ class CompletedDisk implements Disk {
       sync: async () => undefined,
       async close() {
         if (await putIfAbsent(path, chunks)) return;
-        throw Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
+        throw diskError("EEXIST", "open", path);
       },
     };
   }

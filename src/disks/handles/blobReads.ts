@@ -2,6 +2,7 @@
 
 import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle, ReadPieces } from "../../io/disk/disk.js";
+import { diskError } from "../../io/disk/errno.js";
 
 /** Maximum gap in bytes that is read along with the pieces around it. */
 const GAP_BYTES = 16 * 1024;
@@ -27,10 +28,7 @@ export function blobHandle(path: string, file: File): ReadHandle {
       return new Uint8Array(await file.slice(start, end).arrayBuffer());
     } catch (cause) {
       // Browsers refuse to read a file that has changed since the page got it.
-      throw Object.assign(new Error(`EIO: read '${path}': ${String(cause)}`, { cause }), {
-        code: "EIO",
-        path,
-      });
+      throw diskError("EIO", "read", path, cause);
     }
   };
   return {

@@ -3,6 +3,7 @@
 import { sleep } from "../../async/sleep.js";
 import { concatBytes } from "../../bytes/concat.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
+import { diskError } from "../../io/disk/errno.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { identityOfFile } from "./blobReads.js";
 import type { FileWriter, PutHow } from "./fileWriter.js";
@@ -51,7 +52,7 @@ export class HandleChanges {
     let byteLength = 0;
     let isSynced = false;
     let stream: FileSystemWritableFileStream | null = null;
-    const taken = () => Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
+    const taken = () => diskError("EEXIST", "open", path);
     const begin = async (): Promise<FileSystemWritableFileStream> => {
       if ((await this.#files.find(path)) !== null) throw taken();
       return (await fileHandle(await this.#files.top(), namesOfPath(path), true)).createWritable();
@@ -111,8 +112,7 @@ export class HandleChanges {
   replaceIf(path: string, chunks: readonly Uint8Array[], identity: string | null): Promise<string | null> {
     return this.#exclusively(this.#lockName(path), async () => {
       const present = await this.#files.find(path);
-      if (present === "directory")
-        throw Object.assign(new Error(`EISDIR: '${path}'`), { code: "EISDIR", path });
+      if (present === "directory") throw diskError("EISDIR", "open", path);
       if (identity !== null && (present === null || identityOfFile(present) !== identity)) return null;
       if (present !== null) {
         // Browsers tell contents apart by size and time only, so the time must be later than before.
@@ -146,7 +146,7 @@ export class HandleChanges {
     try {
       const parent = await this.#files.directory(names.slice(0, -1));
       if ((await this.#files.find(path)) === "directory") {
-        throw Object.assign(new Error(`EISDIR: '${path}'`), { code: "EISDIR", path });
+        throw diskError("EISDIR", "unlink", path);
       }
       await parent.removeEntry(names[names.length - 1]);
     } catch (error) {
@@ -182,16 +182,15 @@ export class HandleChanges {
   async makeDirectory(path: string, within?: string): Promise<boolean> {
     const names = namesOfPath(path);
     if (within !== undefined && (await this.#files.find(within)) !== "directory") {
-      throw Object.assign(new Error(`ENOENT: mkdir '${within}'`), { code: "ENOENT", path: within });
+      throw diskError("ENOENT", "mkdir", within);
     }
     if ((await this.#files.find(path)) === "directory") return false;
     try {
       await directoryOf(await this.#files.top(), names, true);
       return true;
     } catch (error) {
-      const code = nameOf(error) === "TypeMismatchError" ? "EEXIST" : undefined;
-      if (code === undefined) throw withCode(error, path);
-      throw Object.assign(new Error(`EEXIST: mkdir '${path}'`, { cause: error }), { code, path });
+      if (nameOf(error) === "TypeMismatchError") throw diskError("EEXIST", "mkdir", path, error);
+      throw withCode(error, path);
     }
   }
 }

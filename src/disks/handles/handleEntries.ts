@@ -1,5 +1,7 @@
 /** Finds entries below a directory handle, and gives errors of browsers the codes of the platform. */
 
+import { diskError } from "../../io/disk/errno.js";
+
 /** Names of errors that mean that a path leads nowhere: something is missing, or a file is on the way. */
 export const MISSING_ERRORS: ReadonlySet<string> = new Set(["NotFoundError", "TypeMismatchError"]);
 
@@ -23,7 +25,7 @@ const CODES: Readonly<Record<string, string>> = {
 export function withCode(error: unknown, path: string): unknown {
   const code = CODES[nameOf(error)];
   if (code === undefined) return error;
-  return Object.assign(new Error(`${code}: '${path}': ${String(error)}`, { cause: error }), { code, path });
+  return diskError(code, "open", path, error);
 }
 
 /**

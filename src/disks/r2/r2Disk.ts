@@ -18,6 +18,7 @@ import type {
   StoredStat,
   WriteHandle,
 } from "../../io/disk/disk.js";
+import { diskError } from "../../io/disk/errno.js";
 import { MAX_WHOLE_BYTES } from "../../io/disk/wholeFile.js";
 import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
 import { BlockCache, cacheBytesOf } from "../http/blockCache.js";
@@ -146,7 +147,7 @@ class BindingDisk implements DiskImplementation {
   }
 
   async create(path: string): Promise<WriteHandle> {
-    const taken = () => Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", path });
+    const taken = () => diskError("EEXIST", "open", path);
     return new ObjectWriter(this.#bucket, this.#keys.fileKeyOf(path), taken);
   }
 
@@ -232,7 +233,7 @@ class BindingDisk implements DiskImplementation {
     const options = { range: { offset: byteOffset, length }, onlyIf: { etagMatches: etag } };
     const object = await persistently(() => this.#bucket.get(key, options), sleep);
     if (object === null) {
-      throw Object.assign(new Error(`ENOENT: read '${path}'`), { code: "ENOENT", syscall: "read", path });
+      throw diskError("ENOENT", "read", path);
     }
     if (!("arrayBuffer" in object)) {
       throw new CorruptFileError(path, byteOffset, "the object was replaced while it was open");

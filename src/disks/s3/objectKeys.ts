@@ -1,6 +1,7 @@
 /** Keys of a bucket's objects by the paths of a disk. */
 
 import { InvalidInputError } from "../../errors.js";
+import { diskError } from "../../io/disk/errno.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { isKeyName } from "./options.js";
 
@@ -31,7 +32,7 @@ export class ObjectKeys {
    */
   fileKeyOf(path: string): string {
     if (!isRoot(path)) return this.keyOf(path);
-    throw Object.assign(new Error(`EISDIR: open '${path}'`), { code: "EISDIR", path });
+    throw diskError("EISDIR", "open", path);
   }
 
   /** Returns the text with which the keys below a directory begin. */

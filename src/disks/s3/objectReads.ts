@@ -1,6 +1,7 @@
 /** Reads of objects: whole, from the end, and ranges of one state of an object. */
 
 import { CorruptFileError, InternalError } from "../../errors.js";
+import { diskError } from "../../io/disk/errno.js";
 import { MAX_WHOLE_BYTES } from "../../io/disk/wholeFile.js";
 import type { S3Answer, S3Client } from "./client.js";
 import { etagOf } from "./conditionalPut.js";
@@ -126,7 +127,7 @@ export async function readRange(
     check: checkPart,
   });
   if (answer.status === 404) {
-    throw Object.assign(new Error(`ENOENT: read '${path}'`), { code: "ENOENT", syscall: "read", path });
+    throw diskError("ENOENT", "read", path);
   }
   const sent = answer.status < 300 ? sentRange(answer) : null;
   if (sent === null || sent.size !== size || isOfAnother(answer, etag)) {

@@ -13,6 +13,7 @@ import type {
   StoredStat,
   WriteHandle,
 } from "../../io/disk/disk.js";
+import { diskError } from "../../io/disk/errno.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { BlockCache } from "../http/blockCache.js";
 import { hostPathOf, isImmutable } from "../http/hostPaths.js";
@@ -200,7 +201,7 @@ class BucketDisk implements S3Disk {
       discard: () => upload.discard(),
       async close() {
         if (hasFailed) return upload.discard();
-        if ((await upload.finish()) === null) throw existsAlready(path);
+        if ((await upload.finish()) === null) throw diskError("EEXIST", "open", path);
       },
     };
   }
@@ -305,6 +306,3 @@ function privateCopy(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   }
   return whole;
 }
-
-const existsAlready = (path: string): Error =>
-  Object.assign(new Error(`EEXIST: open '${path}'`), { code: "EEXIST", syscall: "open", path });
