@@ -51,7 +51,7 @@ export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
   const base = namesOfPath(directory);
   const top = lazy(async () => directoryOf(await storage.getDirectory(), base, true));
   const writer = lazy(async () => new (await writing.get()).OwnedWriter(base));
-  const disk = new HandleDisk(top.get, {
+  const disk = new HandleDisk(() => top.get(), {
     scope: `tiltyard:opfs:${base.join("/")}:`,
     openWriter: () => writer.get(),
     isPrivate: true,
