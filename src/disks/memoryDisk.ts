@@ -10,7 +10,7 @@ import { diskError } from "../io/disk/errno.js";
 import type { DiskLock, DiskLocks } from "../io/disk/locks.js";
 import { readWholeFile } from "../io/disk/wholeFile.js";
 import { LeaseLostError } from "../io/lock/lease.js";
-import { checkOptionMembers, isObject, shortly } from "../optionMembers.js";
+import { checkOptionMembers, shortly } from "../optionMembers.js";
 import { resolve } from "../platform/native.js";
 import {
   isWithin,
@@ -45,9 +45,6 @@ export interface MemoryDisk extends Disk {
  * @throws InvalidInputError for an unknown option or a limit that is not a number of bytes
  */
 export function memoryDisk(options: MemoryDiskOptions = {}): MemoryDisk {
-  if (!isObject(options)) {
-    throw new InvalidInputError(`memoryDisk: options must be an object, not ${shortly(options)}`);
-  }
   checkOptionMembers("memoryDisk", options, ["maxBytes"]);
   const { maxBytes = Number.POSITIVE_INFINITY } = options;
   if (!(typeof maxBytes === "number" && maxBytes >= 0)) {

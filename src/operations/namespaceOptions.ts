@@ -43,7 +43,9 @@ export function contextOptionsOf(
   input: DirectoryNamespaceOptions & { readonly disk?: DiskImplementation },
 ): ContextOptions {
   checkNamespaceOptions(input);
-  const top = hasOwnPaths(input.disk) ? "/" : "";
+  const { disk } = input;
+  // Other paths than those of this machine, as in a bucket.
+  const top = disk && (disk.hasLinks === false || disk.realPath === undefined) ? "/" : "";
   return {
     ...input,
     root: directoryOf(input.root, "root", top),
@@ -127,10 +129,6 @@ function checkDisk(disk: unknown): void {
   if (typeof open === "function" && typeof list === "function") return;
   throw new InvalidInputError(`disk: must be a disk, with the functions open and list, not ${shortly(disk)}`);
 }
-
-/** True for a disk whose paths are not those of this machine, such as one in a bucket. */
-const hasOwnPaths = (disk: DiskImplementation | undefined): boolean =>
-  disk !== undefined && (disk.hasLinks === false || disk.realPath === undefined);
 
 /** Checks the option `upkeep`. @throws InvalidInputError */
 function checkUpkeep(upkeep: unknown): void {

@@ -11,10 +11,8 @@ export const nameOf = (error: unknown): string => (error as Partial<Error> | nul
 /** Names of errors of browsers, and the codes of the platform that say the same. */
 const CODES: Readonly<Record<string, string>> = {
   NotAllowedError: "EACCES",
-  SecurityError: "EACCES",
   NoModificationAllowedError: "EBUSY",
   NotReadableError: "EIO",
-  UnknownError: "EIO",
   QuotaExceededError: "ENOSPC",
   InvalidModificationError: "ENOTEMPTY",
   TypeMismatchError: "ENOTDIR",

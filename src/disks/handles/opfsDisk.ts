@@ -12,7 +12,7 @@
 
 import { lazy, lazyModule } from "../../async/lazy.js";
 import { InvalidInputError } from "../../errors.js";
-import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { checkOptionMembers, shortly } from "../../optionMembers.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { HandleDisk } from "./directoryHandleDisk.js";
 import { directoryOf } from "./handleEntries.js";
@@ -36,9 +36,6 @@ export interface OpfsDisk extends HandleDisk {
  * @throws InvalidInputError for an unknown option, or in a runtime without that file system
  */
 export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
-  if (!isObject(options)) {
-    throw new InvalidInputError(`opfsDisk: options must be an object, not ${shortly(options)}`);
-  }
   checkOptionMembers("opfsDisk", options, ["directory"]);
   const { directory = "tiltyard" } = options;
   if (typeof directory !== "string") {
@@ -56,9 +53,7 @@ export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
     openWriter: () => writer.get(),
     isPrivate: true,
   });
-  const close = (): void => {
-    if (writer.current !== undefined) writer.current.close();
-    else void writer.started?.then((started) => started.close()).catch(() => undefined);
-  };
+  // A writer that is being loaded has no worker yet.
+  const close = (): void => writer.current?.close();
   return Object.assign(disk, { close });
 }

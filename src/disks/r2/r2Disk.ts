@@ -20,7 +20,7 @@ import type {
 } from "../../io/disk/disk.js";
 import { diskError } from "../../io/disk/errno.js";
 import { MAX_WHOLE_BYTES } from "../../io/disk/wholeFile.js";
-import { checkOptionMembers, isObject, shortly } from "../../optionMembers.js";
+import { checkOptionMembers, shortly } from "../../optionMembers.js";
 import { BlockCache, cacheBytesOf } from "../http/blockCache.js";
 import { namesOfPath } from "../paths/pathNames.js";
 import { etagOfIdentity, identityOf, keepTail, ObjectHandle } from "../s3/objectHandle.js";
@@ -61,9 +61,6 @@ export function r2Disk(bucket: R2BucketBinding, options: R2DiskOptions = {}): Di
   for (const call of ["head", "get", "put", "delete", "list", "createMultipartUpload"] as const) {
     if (typeof (bucket as Partial<R2BucketBinding> | null)?.[call] === "function") continue;
     throw new InvalidInputError(`bucket: must be the binding of an R2 bucket, not ${shortly(bucket)}`);
-  }
-  if (!isObject(options)) {
-    throw new InvalidInputError(`r2Disk: options must be an object, not ${shortly(options)}`);
   }
   checkOptionMembers("r2Disk", options, ["prefix", "bucketName", "cacheBytes"]);
   const { bucketName } = options;

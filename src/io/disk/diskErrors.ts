@@ -20,7 +20,7 @@ const PASSING: ReadonlyMap<string, string> = new Map([
   ["EBUSY", "another program uses a file"],
   ["EAGAIN", "the system lacks resources for the call"],
   ["ENOMEM", "the system lacks memory for the call"],
-  ["EUNCERTAIN", "it is unknown whether a file was written"],
+  ["EUNCERTAIN", "a file may have been written"],
 ]);
 
 /** Failures that last until somebody changes the disk. */

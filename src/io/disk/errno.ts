@@ -12,11 +12,8 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** Returns an error as the platform throws it. */
-export function diskError(code: string, syscall: string, path: string, cause?: unknown): Error {
-  const reason = cause === undefined ? "" : `: ${String(cause)}`;
-  const error = new Error(`${code}: ${syscall} '${path}'${reason}`, cause === undefined ? {} : { cause });
-  return Object.assign(error, { code, syscall, path });
-}
+export const diskError = (code: string, syscall: string, path: string, cause?: unknown): Error =>
+  Object.assign(new Error(`${code}: ${syscall} '${path}'`, cause ? { cause } : {}), { code, syscall, path });
 
 /** Codes that mean that a path leads nowhere, such as a name that is too long or a link to itself. */
 const MISSING_CODES: ReadonlySet<string | undefined> = new Set([

@@ -8,7 +8,7 @@ export type DiskVerb = "create" | "link" | "locks" | "putIfAbsent" | "remove" | 
 const NEEDS: Readonly<Record<DiskVerb, string>> = {
   create: "create new files",
   link: "give a file a second name",
-  locks: "lock a directory, by itself or by putIfAbsent, replaceIf and remove",
+  locks: "lock a directory",
   putIfAbsent: "create a file only if its name is free",
   remove: "remove files",
   rename: "rename files and directories",

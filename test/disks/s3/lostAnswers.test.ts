@@ -123,7 +123,7 @@ describe("a put without an answer", () => {
     server.answerInstead = ({ method }) => (method === "PUT" ? { status: 500 } : undefined);
     await expect(ns.insertIntoTable({ id: ["t"] }, [{ a: 2 }])).rejects.toMatchObject({
       type: "ServiceUnavailable",
-      message: expect.stringMatching(/unknown whether a file was written \(EUNCERTAIN: write \w+\.lance\)/),
+      message: expect.stringMatching(/a file may have been written \(EUNCERTAIN: write \w+\.lance\)/),
     });
     server.answerInstead = () => undefined;
     expect(await ns.countTableRows({ id: ["t"] })).toBe(1);
