@@ -114,7 +114,7 @@ describe("options", () => {
     }
     for (const options of [{ prefix: "../x" }, { cacheBytes: -1 }, { bucketName: "" }, { other: 1 }, 7]) {
       expect(() => r2Disk(r2Bucket(), options as never)).toThrow(
-        /prefix|cacheBytes|bucketName|other|options/,
+        /prefix|cacheBytes|bucketName|other|must be an object/,
       );
     }
   });
