@@ -34,8 +34,8 @@ import { MISSING_ERRORS, nameOf, withCode } from "./handleEntries.js";
 const changing = lazyModule(() => import("./handleChanges.js"));
 const locking = lazyModule(() => import("./webLocks.js"));
 
-/** The browser frees the locks of a tab that ends. A lock that is held is looked at every 4 ms. */
-const LOCK_TRAITS = { areKept: true, lookMs: 4 } as const;
+/** Milliseconds between two attempts at a lock that is held. */
+const LOOK_MS = 4;
 
 /** Options of {@link directoryHandleDisk}. */
 export interface DirectoryHandleDiskOptions {
@@ -104,8 +104,11 @@ export class HandleDisk implements DiskImplementation {
     { scope, openWriter, isPrivate }: HandleDiskParts,
   ) {
     this.#top = top;
-    const lockScope = `${scope}lock:`;
-    this.locks = lazyLocks(async () => (await locking.get()).webLocks(lockScope), LOCK_TRAITS);
+    // The browser frees the locks of a tab that ends.
+    this.locks = lazyLocks(async () => (await locking.get()).webLocks(`${scope}lock:`), {
+      areKept: true,
+      lookMs: LOOK_MS,
+    });
     const files = {
       top,
       directory: (names: readonly string[]) => this.#directory(names),

@@ -14,7 +14,6 @@ const CODES: Readonly<Record<string, string>> = {
   NoModificationAllowedError: "EBUSY",
   NotReadableError: "EIO",
   QuotaExceededError: "ENOSPC",
-  InvalidModificationError: "ENOTEMPTY",
   TypeMismatchError: "ENOTDIR",
   NotFoundError: "ENOENT",
 };

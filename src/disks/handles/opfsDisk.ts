@@ -43,7 +43,7 @@ export function opfsDisk(options: OpfsDiskOptions = {}): OpfsDisk {
   }
   const storage = (globalThis.navigator as Partial<Navigator> | undefined)?.storage;
   if (typeof storage?.getDirectory !== "function") {
-    throw new InvalidInputError("opfsDisk: this runtime has no private file system (navigator.storage)");
+    throw new InvalidInputError("opfsDisk: this runtime has no private file system");
   }
   const base = namesOfPath(directory);
   const top = lazy(async () => directoryOf(await storage.getDirectory(), base, true));

@@ -40,9 +40,8 @@ export async function* reportedBatches(
   } catch (error) {
     throw operationError(await removedError(versions, request, error), operation, signal);
   } finally {
+    // The caller has the reason of an abort, and waits for nothing else.
     const ending = batches?.return?.();
-    if (!signal?.aborted) await ending;
-    // The caller has the reason of the abort.
-    else ending?.catch(() => undefined);
+    await (signal?.aborted ? void ending?.catch(() => 0) : ending);
   }
 }
