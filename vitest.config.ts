@@ -13,6 +13,7 @@ const TESTS = ["test/**/*.test.ts"];
 export const NOT_SHARING = [
   "test/arrow/inputBounds.test.ts",
   "test/arrow/objects/objectBatches.test.ts",
+  "test/async/webThread.test.ts",
   "test/catalog/unfinishedBatches.test.ts",
   "test/crash/kills.test.ts",
   "test/crash/mixedKills.test.ts",
@@ -36,10 +37,10 @@ export const NOT_SHARING = [
 ];
 
 /**
- * Files that leave nothing behind in the process that runs them, so that the next of them may use it as it is, with all
- * modules loaded.
+ * Folders of files that leave nothing behind in the process that runs them, so that the next of them may use it as it is,
+ * with all modules loaded.
  */
-const SHARING = [
+export const SHARING_FOLDERS = [
   "arrow",
   "async",
   "bytes",
@@ -64,7 +65,8 @@ const SHARING = [
   "schema",
   "table",
   "write",
-].map((folder) => `test/${folder}/**/*.test.ts`);
+];
+const SHARING = SHARING_FOLDERS.map((folder) => `test/${folder}/**/*.test.ts`);
 
 /** They install hundreds of megabytes, or are slow: `npm run soak` has them. */
 const SOAK_ONLY = [
