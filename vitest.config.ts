@@ -160,7 +160,13 @@ export const settings = defineConfig({
     // The reference tells on its standard error of what the tests make it refuse; whoever looks for errors there finds these.
     env: { LANCEDB_LOG: process.env.LANCEDB_LOG ?? "off", RUST_BACKTRACE: process.env.RUST_BACKTRACE ?? "0" },
     // Code that runs in threads and child processes is not counted.
-    coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text-summary", "html"] },
+    // One failed test of thousands changes nothing in the figure.
+    coverage: {
+      provider: "v8",
+      include: ["src/**/*.ts"],
+      reporter: ["text-summary", "html"],
+      reportOnFailure: true,
+    },
     // On CI only failures are printed: the log may be cut.
     silent: WATCHED ? "passed-only" : true,
     reporters: WATCHED ? ["default", SUMMARY] : [[SUMMARY, { progress: true }]],
