@@ -3,10 +3,12 @@
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { runsOf } from "../support/effort.js";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
+import { wrapDisk } from "../support/wrappedDisk.js";
 
 const tableOf = (ids: readonly number[], n: (id: number) => number = () => 0): Table =>
   new Table({ id: vectorFromArray(ids, new Int32()), n: vectorFromArray(ids.map(n), new Int32()) });
@@ -155,6 +157,40 @@ describe("a merge that is planned again", () => {
   it.each([false, true])("keeps other columns as they are, with stable row ids: %s", async (stableRowIds) => {
     expect(new Set((await mergedAgain(stableRowIds, ["id", "n"])).values())).toEqual(new Set(["10 1"]));
   });
+});
+
+it("an update sees the rows of a merge that missed an append, if it saw that append", async () => {
+  let reach = (): void => undefined;
+  let release = (): void => undefined;
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const merged = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const disk = wrapDisk(new NodeDisk({ durability: "none" }), async ({ verb, path, make }) => {
+    if (verb === "create" && path.includes("data")) {
+      reach();
+      await merged;
+    }
+    return make();
+  });
+  await using held = new DirectoryNamespace({ root, disk });
+  let updating: Promise<unknown> = Promise.resolve();
+  await namespace.mergeInsertIntoTable(
+    UPSERT,
+    (async function* () {
+      yield tableOf([9], () => 10).batches[0];
+      await namespace.insertIntoTable({ id }, tableOf([9]));
+      updating = held.updateTable({ id, predicate: "id = 9", updates: [["n", "n + 1"]] });
+      await Promise.race([reached, updating]);
+    })(),
+  );
+  release();
+  await updating;
+  const rows = (await namespace.table("t").scan({ filter: "id = 9" }).toArrow()).toArray();
+  // The merge, the append, the update: in this order only, both rows can be there.
+  expect(rows.map(({ n }) => n as number).sort((a, b) => a - b)).toEqual([1, 11]);
 });
 
 const PROCESSES = 3;

@@ -70,6 +70,9 @@ export const COMMIT_MESSAGE_PROPERTY = "__lance_commit_message";
 /** Key of the number of rows whose values an update or merge replaced. Only Tiltyard writes it. */
 export const ROWS_CHANGED_PROPERTY = "tiltyard.rows_changed";
 
+/** Key that marks a merge which added rows for keys that the table lacked. Only Tiltyard writes it. */
+export const ADDS_MISSING_PROPERTY = "tiltyard.adds_missing";
+
 /** Returns a transaction with one more property, unless the value is undefined. */
 export function withProperty(
   transaction: Transaction,

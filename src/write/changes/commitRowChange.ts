@@ -15,7 +15,12 @@ import { type ReaderEnvironment, versionSource } from "../../query/indexes/versi
 import { type ChangeTarget, commitPlanned, type PlannedChange } from "../../table/commit/commit.js";
 import type { CommitOptions } from "../../table/commit/preparedCommit.js";
 import { withFiles } from "../../table/commit/publication.js";
-import { newTransaction, ROWS_CHANGED_PROPERTY, withProperty } from "../../table/commit/transaction.js";
+import {
+  ADDS_MISSING_PROPERTY,
+  newTransaction,
+  ROWS_CHANGED_PROPERTY,
+  withProperty,
+} from "../../table/commit/transaction.js";
 import { encodeRowIds, rowsOfRuns, splitRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
 import { TableReplacedError } from "../../table/versions/identity.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
@@ -109,8 +114,11 @@ export async function commitRowChange<Change extends RowChange>(
       return planned;
     });
   };
-  const mustSee = (transaction: Transaction): boolean =>
-    planned?.change.addsMissing === true && (transaction.update?.newFragments.length ?? 0) > 0;
+  // A merge that added rows may have missed appended rows, and so comes before their append. A change that
+  // saw those rows comes after it, so it must see the rows of the merge, too.
+  const mustSee = ({ update, transactionProperties }: Transaction): boolean =>
+    transactionProperties.has(ADDS_MISSING_PROPERTY) ||
+    (planned?.change.addsMissing === true && (update?.newFragments.length ?? 0) > 0);
   const done = await commitPlanned(target, propose, { ...options, verify, mustSee });
   if (done === null) return null;
   const { committed, plan: committedPlan } = done;
@@ -147,8 +155,13 @@ function transactionOf(
   });
   const transaction = newTransaction(base.version, "update", update);
   const counted = withProperty(transaction, ROWS_CHANGED_PROPERTY, change.updatedRows);
+  const marked = withProperty(
+    counted,
+    ADDS_MISSING_PROPERTY,
+    change.addsMissing === true ? "true" : undefined,
+  );
   const { property } = change;
-  return property === undefined ? counted : withProperty(counted, ...property);
+  return property === undefined ? marked : withProperty(marked, ...property);
 }
 
 /** Adds the ids of moved rows to their new fragments. */
