@@ -44,7 +44,7 @@ export function contextOptionsOf(
 ): ContextOptions {
   checkNamespaceOptions(input);
   const { disk } = input;
-  // Other paths than those of this machine, as in a bucket.
+  // The paths of such a disk are not those of this machine, as in a bucket.
   const top = disk && (disk.hasLinks === false || disk.realPath === undefined) ? "/" : "";
   return {
     ...input,

@@ -6,6 +6,7 @@
 import { sleep } from "../../async/sleep.js";
 import { concatBytes } from "../../bytes/concat.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
+import { uncertainWrite } from "../../io/disk/errno.js";
 import {
   isPassingFailure,
   persistently,
@@ -47,11 +48,7 @@ export async function putByBinding(
   } catch (cause) {
     // A refusal does not tell whether an earlier attempt stored the object.
     if (!isPassingFailure(cause) && failedAttempts === 0) throw cause;
-    throw Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
-      code: "EUNCERTAIN",
-      syscall: "write",
-      path: key,
-    });
+    throw uncertainWrite(key, cause);
   }
 }
 

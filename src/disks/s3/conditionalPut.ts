@@ -14,6 +14,7 @@
  */
 
 import { InternalError } from "../../errors.js";
+import { uncertainWrite } from "../../io/disk/errno.js";
 import { isSameBytes } from "../../platform/native.js";
 import type { S3Answer, S3Client, S3Request } from "./client.js";
 import { S3UnavailableError } from "./failures.js";
@@ -95,7 +96,7 @@ export async function resolveWrite(
       if (etag !== null && etag !== "absent") return { etag };
       if (!error.mayHaveArrived) throw error;
       // The server may still be at work on an attempt that was given up.
-      throw uncertain(write.key, error);
+      throw uncertainWrite(write.key, error);
     }
     if (answer.status < 300) return { etag: etagOf(answer) };
     const etag = await ownEtag(client, write, answer.uncertainAttempts > 0, null);
@@ -131,18 +132,9 @@ async function ownEtag(
     return isSameBytes(content.body, body) ? etagOf(content) : null;
   } catch (error) {
     // A refusal (no failure) may be the answer to a copy of the request that a proxy sent.
-    throw mayBeOurs || failure === null ? uncertain(key, failure ?? error) : failure;
+    throw mayBeOurs || failure === null ? uncertainWrite(key, failure ?? error) : failure;
   }
 }
 
 /** Returns the ETag of an answer; empty if the server sends none. */
 export const etagOf = ({ headers }: Pick<S3Answer, "headers">): string => headers.get("etag") ?? "";
-
-/** Error of a write that may or may not have been carried out. */
-function uncertain(key: string, cause: unknown): Error {
-  return Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
-    code: "EUNCERTAIN",
-    syscall: "write",
-    path: key,
-  });
-}

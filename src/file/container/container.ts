@@ -235,7 +235,7 @@ function decodePageEncoding(
   return layout;
 }
 
-/** True if a part of a layout names Zstandard. Makes no objects: some pages have a layout of their own. */
+/** True if a part of a layout names Zstandard. Makes no objects, because it runs for many pages. */
 function namesZstd(part: object): boolean {
   if ((part as Partial<BufferCompression>).scheme === CompressionScheme.ZSTD) return true;
   for (const name in part) {

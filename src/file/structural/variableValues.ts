@@ -45,7 +45,7 @@ const HUGE_VALUE_BYTES = 32 * 1024;
 /** Bytes of values that are compressed to measure the saving of ZSTD. */
 const SAMPLE_BYTES = 256 * 1024;
 /** Maximum bytes of one value in the sample. */
-const PART_BYTES = 64 * 1024;
+const SAMPLED_VALUE_BYTES = 64 * 1024;
 const STEP_VALUES = 16;
 /** Share of the room that ZSTD must save over FSST or plain values, which are faster to read. */
 const ZSTD_SAVING = 0.08;
@@ -103,13 +103,19 @@ function* savesBesideFsst(values: PlainValues, { compress }: Compressor): Steps<
 function sampleOf(values: PlainValues): PlainValues {
   if (values.bytes.length < 2 * SAMPLE_BYTES) return values;
   const count = values.offsets.length - 1;
-  const step = Math.max(1, Math.floor(Math.min(values.bytes.length, count * PART_BYTES) / SAMPLE_BYTES));
+  const step = Math.max(
+    1,
+    Math.floor(Math.min(values.bytes.length, count * SAMPLED_VALUE_BYTES) / SAMPLE_BYTES),
+  );
   const parts: Uint8Array[] = [];
   const ends = [0];
   let size = 0;
   for (let index = step >> 1; index < count && size < 2 * SAMPLE_BYTES; index += step) {
     const start = values.offsets[index];
-    const part = values.bytes.subarray(start, Math.min(values.offsets[index + 1], start + PART_BYTES));
+    const part = values.bytes.subarray(
+      start,
+      Math.min(values.offsets[index + 1], start + SAMPLED_VALUE_BYTES),
+    );
     parts.push(part);
     size += part.length;
     ends.push(size);

@@ -15,6 +15,17 @@ export function codeOf(error: unknown): string | undefined {
 export const diskError = (code: string, syscall: string, path: string, cause?: unknown): Error =>
   Object.assign(new Error(`${code}: ${syscall} '${path}'`, cause ? { cause } : {}), { code, syscall, path });
 
+/**
+ * Returns the error of a write that may or may not have been carried out.
+ * @param key of the object
+ */
+export const uncertainWrite = (key: string, cause: unknown): Error =>
+  Object.assign(new Error(`it is unknown whether ${key} was stored`, { cause }), {
+    code: "EUNCERTAIN",
+    syscall: "write",
+    path: key,
+  });
+
 /** Codes that mean that a path leads nowhere, such as a name that is too long or a link to itself. */
 const MISSING_CODES: ReadonlySet<string | undefined> = new Set([
   "ENOENT",

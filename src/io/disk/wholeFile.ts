@@ -3,7 +3,7 @@
 import { CorruptFileError } from "../../errors.js";
 import type { DiskImplementation } from "./disk.js";
 
-/** Maximum bytes of a file that is read as a whole. A disk may tell any size. */
+/** Maximum bytes of a file that is read as a whole. A disk may state any size. */
 export const MAX_WHOLE_BYTES = 2 ** 31;
 
 /**

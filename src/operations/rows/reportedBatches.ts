@@ -42,6 +42,7 @@ export async function* reportedBatches(
   } finally {
     // The caller has the reason of an abort, and waits for nothing else.
     const ending = batches?.return?.();
-    await (signal?.aborted ? void ending?.catch(() => 0) : ending);
+    if (!signal?.aborted) await ending;
+    else ending?.catch(() => 0);
   }
 }

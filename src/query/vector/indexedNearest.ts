@@ -82,7 +82,7 @@ async function searchLists(
   const unbounded = { ...request, search: { ...search, ...UNBOUNDED } };
   const vectors = await searchIndex(source, unbounded, index, covered, vectorCount, false);
   const lists = vectors.map((each) => each.finish());
-  // Sums of codes tie, too, and round differently.
+  // Rows whose estimates tie with the last wanted one are compared, too.
   return isExact
     ? [scoredRows(lists, UNBOUNDED, Math.min(wanted + MOST_TIES, MAX_NEAREST))]
     : [scoredRows(lists, search, most)];
