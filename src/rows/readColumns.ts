@@ -80,8 +80,8 @@ export async function* readColumns<Span extends RowSpan>(
   options: ReadOptions,
 ): AsyncGenerator<RowBatch<Span>> {
   const { memory, signal } = options;
-  const isReused = options.isTransient === true || options.lendsTexts === true;
-  const readAhead = isReused ? new TransientReadAhead(options.readAhead) : options.readAhead;
+  const readAhead =
+    options.isTransient === true ? new TransientReadAhead(options.readAhead) : options.readAhead;
   const reused = options.isTransient === true ? plan.leaves.map(() => new Arena(source.scratch)) : null;
   const pool = threadsFor(source, options);
   const lender = options.lendsTexts === true ? source.scratch.shared : null;

@@ -17,6 +17,7 @@ import { CorruptFileError } from "../../errors.js";
 import { trimmedColumn } from "../../file/writing/heldColumns.js";
 import type { DataFragment } from "../../format/table.js";
 import { Arena, type Lender } from "../../io/memory/arena.js";
+import { unfilledBytes } from "../../platform/native.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import type { BatchRows } from "../../query/scan/scan.js";
 import { TransactionConflictError } from "../../table/commit/conflictError.js";
@@ -232,9 +233,14 @@ async function* inputBatches(
 
 /** Returns the column with memory of its own in place of memory that threads lend. */
 const keptColumn = (column: Column): Column =>
-  hasSharedMemory(column)
-    ? trimmedColumn(column, (bytes) => (isSharedMemory(bytes.buffer) ? bytes.slice() : bytes))
-    : column;
+  hasSharedMemory(column) ? trimmedColumn(column, ownBytes) : column;
+
+function ownBytes(bytes: Uint8Array): Uint8Array {
+  if (!isSharedMemory(bytes.buffer)) return bytes;
+  const copy = unfilledBytes(bytes.length);
+  copy.set(bytes);
+  return copy;
+}
 
 const joined = (first: BatchRows, second: BatchRows): BatchRows => ({
   columns: first.columns.map((column, index) => concatColumns([column, second.columns[index]])),
