@@ -14,26 +14,21 @@ import { formatIdentifier } from "../ident.js";
 import { confirmDirectory } from "../io/disk/confinement.js";
 import type { ObjectId } from "../namespace/request.js";
 import { checkBranchName, isMainBranch } from "../table/refs/refNames.js";
-import type { RefTarget } from "../table/refs/refs.js";
 import { type AcceptedLogs, refuseBufferedRows, refuseLogs } from "../table/versions/bufferedRows.js";
 import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
 import { openVersion } from "../table/versions/openVersion.js";
 import { versionsDirectory } from "../table/versions/paths.js";
 import { branchAt, type OpenVersion, type TableAt, tableAt } from "../table/versions/tableAt.js";
-import { findVersionAsOf } from "../table/versions/versionAsOf.js";
 import { findVersion, type LatestVersion, type VersionEntry } from "../table/versions/versions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
-import {
-  optionalMoment,
-  optionalString,
-  optionalVersion,
-  requireTableId,
-  requireVersion,
-} from "./request.js";
+import { optionalMoment, optionalString, optionalVersion, requireTableId } from "./request.js";
 
 /** The first request of a branch or a tag loads this module. */
 const refs = lazyModule(() => import("./findRefs.js"));
+
+/** The first request of a moment loads this module. */
+const moments = lazyModule(() => import("./versionAtMoment.js"));
 
 /** An existing table or branch. */
 export interface OpenTable {
@@ -89,7 +84,8 @@ async function open(
   const onMain = isMainBranch(branch);
   if (!onMain) checkBranchName(branch);
   const entry = await requireTable(context, id, onMain ? wanted : "any");
-  await confirmPlace(context, entry.directory, entry.latest);
+  const confirming = confirmPlace(context, entry.directory, entry.latest);
+  if (confirming !== undefined) await confirming;
   if (onMain) return { entry, table: tableAt(context, entry.directory), latest: entry.latest };
   const table = tableAt(context, entry.directory, branch);
   const early = request.unregisteredBranch === true;
@@ -104,16 +100,6 @@ async function open(
   }
   await confirmPlace(context, table.root, latest);
   return { entry, table, latest };
-}
-
-/** Opens the branch of a request for a ref. Does not check that the version exists. */
-export async function openTarget(
-  context: OperationContext,
-  { id, branch, version: number }: Selection,
-): Promise<{ readonly table: TableAt; readonly target: RefTarget }> {
-  const version = requireVersion(number);
-  const { table } = await openAtAnyVersion(context, { id, branch });
-  return { table, target: { branch: table.branch, version } };
 }
 
 /**
@@ -227,7 +213,7 @@ export async function openDescribed(
   }
   let entry: (VersionEntry & Pick<LatestVersion, "manifestStat">) | null = latest;
   if (asOf !== undefined) {
-    entry = await versionAsOf(table, latest, asOf, request);
+    entry = await (await moments.get()).versionAtMoment(table, latest, asOf, request);
     version = entry.version;
   } else if (version !== undefined && version !== latest?.version) entry = await findVersion(table, version);
   const file = entry && (await context.manifests.read(context.disk, entry.path, entry.manifestStat));
@@ -240,33 +226,6 @@ export async function openDescribed(
   const { path, scheme } = entry;
   return { entry: tableEntry, snapshot: { version: entry.version, scheme, path, table, file } };
 }
-
-/**
- * Finds the version that was the latest at a moment.
- * @throws TableVersionNotFoundError naming the oldest version
- */
-export async function versionAsOf(
-  table: TableAt,
-  latest: LatestVersion | null,
-  asOf: number,
-  { id, signal }: Selection,
-): Promise<VersionEntry & Pick<LatestVersion, "manifestStat">> {
-  const search = await findVersionAsOf(table, latest, asOf, signal);
-  if (search.version !== null) return search.version.entry;
-  const name = `${table.branch === null ? "" : `branch ${table.branch} of `}table ${formatIdentifier(requireTableId(id))}`;
-  const { oldest } = search;
-  throw new TableVersionNotFoundError(
-    oldest === null
-      ? `${name} has no versions`
-      : `${name} has no version as of ${isoText(asOf)}; the oldest is version ${oldest.entry.version}, of ${isoText(oldest.millis)}`,
-  );
-}
-
-/** Returns a moment as ISO text, also beyond what a Date can represent. */
-const isoText = (millis: number): string => {
-  const date = new Date(millis);
-  return Number.isNaN(date.getTime()) ? `${millis} ms since 1970` : date.toISOString();
-};
 
 /**
  * Opens the version whose rows a request reads.

@@ -11,7 +11,8 @@ import { findVersion } from "../../table/versions/versions.js";
 import { requireTag } from "../findRefs.js";
 import type { OperationBody } from "../operation.js";
 import { requireTableId } from "../request.js";
-import { type OpenTable, openTable, requestedPoint, versionAsOf } from "../snapshot.js";
+import { type OpenTable, openTable, requestedPoint } from "../snapshot.js";
+import { versionAtMoment } from "../versionAtMoment.js";
 
 export const restoreTable: OperationBody<"restoreTable"> = async (context, request) => {
   const { version: number, tag, asOf } = request;
@@ -39,7 +40,7 @@ async function versionToRestore(
   { version, tag, asOf }: ReturnType<typeof requestedPoint>,
   request: RestoreTableRequest,
 ): Promise<number | null> {
-  if (asOf !== undefined) return (await versionAsOf(table, latest, asOf, request)).version;
+  if (asOf !== undefined) return (await versionAtMoment(table, latest, asOf, request)).version;
   if (tag === undefined) return version ?? null;
   const target = await requireTag({ table, entry }, tag);
   if (target.branch === table.branch) return target.version;

@@ -4,7 +4,7 @@ import { checkTagName } from "../../table/refs/refNames.js";
 import { createTag } from "../../table/refs/tags.js";
 import type { OperationBody } from "../operation.js";
 import { requireString } from "../requestValues.js";
-import { openTarget } from "../snapshot.js";
+import { openTarget } from "./openTarget.js";
 
 export const createTableTag: OperationBody<"createTableTag"> = async (context, request) => {
   const tag = requireString(request.tag, "tag");

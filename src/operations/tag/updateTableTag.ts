@@ -4,7 +4,7 @@ import { checkTagName } from "../../table/refs/refNames.js";
 import { branchOfTag, updateTag } from "../../table/refs/tags.js";
 import type { OperationBody } from "../operation.js";
 import { requireString } from "../requestValues.js";
-import { openTarget } from "../snapshot.js";
+import { openTarget } from "./openTarget.js";
 
 export const updateTableTag: OperationBody<"updateTableTag"> = async (context, request, access) => {
   const tag = requireString(request.tag, "tag");
