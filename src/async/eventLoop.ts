@@ -94,15 +94,25 @@ export class Pace {
 }
 
 /**
- * Runs work in steps, and lets the event loop turn between them.
+ * Runs work in steps, and lets the event loop turn between them. Work of one step needs no promise.
  * @throws the signal's reason, at the first step after the abort
  */
-export async function runAsync<Result>(steps: Steps<Result>, signal?: AbortSignal): Promise<Result> {
-  for (;;) {
+export function runAsync<Result>(steps: Steps<Result>, signal?: AbortSignal): Result | Promise<Result> {
+  const { done, value } = steps.next();
+  return done === true ? value : runRest(steps, value, signal);
+}
+
+async function runRest<Result>(
+  steps: Steps<Result>,
+  first: void | Promise<void>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  for (let waiting = first; ; ) {
+    await (waiting ?? yieldToEventLoop());
+    signal?.throwIfAborted();
     const { done, value } = steps.next();
     if (done === true) return value;
-    await (value ?? yieldToEventLoop());
-    signal?.throwIfAborted();
+    waiting = value;
   }
 }
 

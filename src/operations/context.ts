@@ -47,7 +47,6 @@ import { SharedReadAhead } from "../rows/readAhead.js";
 import type { RowBlock } from "../rows/rowBlocks.js";
 import type { KeptDeletions } from "../table/fragments/deletions.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
-import type { SeenFiles } from "../table/versions/manifest.js";
 import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { errorOfFailure, type FailureRecord, isErrorType } from "../typedErrors.js";
@@ -121,7 +120,7 @@ export interface OperationContext extends CatalogEnvironment {
   /** Naming scheme of manifests in new tables. */
   readonly newTableNaming: NamingScheme;
   /** See {@link DataFiles.open}. */
-  openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
+  openDataFile: DataFiles["open"];
   /** See {@link DataFiles.openOnce}. */
   openDataFileOnce(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
   /** Returns the counts of all caches. */

@@ -1,5 +1,6 @@
 /** Opens data files and caches their metadata. */
 
+import { isPending } from "../async/pending.js";
 import {
   type DataFileMetadata,
   openDataFile,
@@ -27,14 +28,25 @@ export class DataFiles {
   }
 
   /**
-   * Returns the metadata of a data file.
+   * Returns the metadata of a data file; no promise if it is in memory and needs no check.
    * @param isScanned true if most of the file will be read
    * @param version version that names the file. A file that was checked recently for the same version is not
    *   checked again
    */
-  async open(path: string, isScanned = false, version?: SeenFiles): Promise<DataFileMetadata> {
-    const cached = await this.#cached(path, isScanned ? undefined : version);
-    if (cached !== null) return cached;
+  open(path: string, isScanned = false, version?: SeenFiles): DataFileMetadata | Promise<DataFileMetadata> {
+    const cached = this.#cached(path, isScanned ? undefined : version);
+    if (cached === null || isPending(cached)) return this.#open(cached, path, isScanned, version);
+    return cached;
+  }
+
+  async #open(
+    cached: Promise<DataFileMetadata | null> | null,
+    path: string,
+    isScanned: boolean,
+    version: SeenFiles | undefined,
+  ): Promise<DataFileMetadata> {
+    const unchanged = await cached;
+    if (unchanged !== null) return unchanged;
     let opened: DataFileMetadata | null = null;
     const shared = await this.#cache.get(path, async () => {
       opened = await this.#read(path, isScanned);
@@ -61,10 +73,17 @@ export class DataFiles {
   }
 
   /** Returns cached metadata if the file is unchanged. */
-  async #cached(path: string, version?: SeenFiles): Promise<DataFileMetadata | null> {
+  #cached(path: string, version?: SeenFiles): DataFileMetadata | null | Promise<DataFileMetadata | null> {
     const cached = this.#cache.peek(path);
     if (cached === undefined) return null;
-    if (version?.hasSeen(cached) === true) return cached;
+    return version?.hasSeen(cached) === true ? cached : this.#ifUnchanged(path, cached, version);
+  }
+
+  async #ifUnchanged(
+    path: string,
+    cached: DataFileMetadata,
+    version: SeenFiles | undefined,
+  ): Promise<DataFileMetadata | null> {
     const stat = await this.#disk.stat(path);
     if (stat?.identity === cached.identity) {
       version?.see(cached);

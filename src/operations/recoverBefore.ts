@@ -25,20 +25,20 @@ import { optionalId } from "./request.js";
 type Tolerance = RecoveryOptions["tolerate"];
 
 /**
- * Finishes the batches that concern an operation.
+ * Finishes the batches that concern an operation. Undefined if none can.
  * @param request unchecked
  * @throws errors of {@link recoverAbandoned}, depending on the operation's tolerance
  */
-export async function recoverBefore(
+export function recoverBefore(
   context: OperationContext,
   operation: OperationName,
   id: readonly string[],
   request: base.RequestBase,
-): Promise<void> {
+): Promise<void> | undefined {
   const { signal } = request;
   const scope = scopeOf(context, operation, id, request);
-  if (scope === null) return;
-  await recoverAbandoned(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
+  if (scope === null) return undefined;
+  return recoverAbandoned(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
 }
 
 function toleranceOf(operation: OperationName, scope: BatchScope): Tolerance {

@@ -238,7 +238,8 @@ export async function requireSnapshot(
 ): Promise<Snapshot> {
   const { entry, snapshot } = await openDescribed(context, request, access);
   if (snapshot === null) throw withoutData(entry.id);
-  await refuseBufferedRows(snapshot);
+  const refusing = refuseBufferedRows(snapshot);
+  if (refusing !== undefined) await refusing;
   return snapshot;
 }
 

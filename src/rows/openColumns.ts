@@ -1,5 +1,6 @@
 /** Finds where data files store the leaves of a plan. */
 
+import { isPending } from "../async/pending.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { countedByRows, type DataFileMetadata, type DataPage } from "../file/container/reader.js";
 import { arrayDecoder, legacyDecoder, loadVersion } from "../file/pages/decoders.js";
@@ -16,7 +17,7 @@ export interface FieldPlaces {
   /** The column of the file that holds each field. */
   readonly columnIndexes: readonly number[];
   /** Called at most once, and only if a column is read from the file. */
-  open(): Promise<DataFileMetadata>;
+  open(): DataFileMetadata | Promise<DataFileMetadata>;
 }
 
 /** A column of an open file, as pages of whole rows. */
@@ -50,10 +51,13 @@ export async function openColumns(
   leaves: readonly ReadLeaf[],
 ): Promise<OpenColumns> {
   const wanted = placesOf(files, leaves);
+  const openAt = ({ fileIndex }: (typeof wanted)[number]) => files[fileIndex].open();
+  const first = wanted.length === 1 ? openAt(wanted[0]) : null;
+  // One file in memory needs no promise. Several are awaited together, so that no failure goes unnoticed.
   const open =
-    wanted.length === 1
-      ? [await files[wanted[0].fileIndex].open()]
-      : await Promise.all(wanted.map(({ fileIndex }) => files[fileIndex].open()));
+    first === null
+      ? await Promise.all(wanted.map(async (each) => openAt(each)))
+      : [isPending(first) ? await first : first];
   const conversions = loadConversions(leaves);
   if (conversions !== null) await conversions;
   const opened: (StoredColumn | null)[] = leaves.map(() => null);
@@ -179,7 +183,7 @@ export function columnsOfFile(file: DataFileMetadata): {
     file: {
       fieldIds: listed.map(({ id }) => id),
       columnIndexes: [...listed.keys()],
-      open: async () => file,
+      open: () => file,
     },
   };
 }

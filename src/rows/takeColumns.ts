@@ -96,18 +96,23 @@ function takeTasks(
 ): TakeTask[] {
   const tasks: TakeTask[] = [];
   // Columns that were written together usually have pages of the same rows.
-  const selections = new Map<string, Selection>();
+  const selections: PageSelection[] = [];
   for (const [leaf, column] of stored.entries()) {
     if (column === null) continue;
     const { file, columnIndex, pages } = column;
     let next = 0;
-    for (const [pageIndex, page] of pages.entries()) {
-      if (next === positions.length) break;
-      const end = lowerBound(positions, page.rowStart + page.rowCount);
-      if (end === next) continue;
-      const key = `${next} ${end} ${page.rowStart}`;
-      const selection = selections.get(key) ?? rowsOfPage(positions.subarray(next, end), page.rowStart);
-      selections.set(key, selection);
+    let count = 0;
+    for (let pageIndex = 0; pageIndex < pages.length && next < positions.length; pageIndex++) {
+      const page = pages[pageIndex];
+      const { rowStart } = page;
+      if (positions[next] >= rowStart + page.rowCount) continue;
+      const end = lowerBound(positions, rowStart + page.rowCount);
+      let selection = selections[count];
+      if (selection?.next !== next || selection.end !== end || selection.rowStart !== rowStart) {
+        selection = { next, end, rowStart, ...rowsOfPage(positions.subarray(next, end), rowStart) };
+        selections[count] = selection;
+      }
+      count++;
       tasks.push(
         takeTask({ leaf, file, columnIndex, pageIndex }, leaves[leaf].layout, page, selection, blocks),
       );
@@ -149,6 +154,14 @@ function takeTask(
 
 /** Wanted rows of a page, and the same as runs. */
 type Selection = Pick<TakeTask, "wanted" | "rows">;
+
+/** The wanted rows `next` to `end - 1`, which lie in a page. */
+interface PageSelection extends Selection {
+  readonly next: number;
+  readonly end: number;
+  /** First row of the page. */
+  readonly rowStart: number;
+}
 
 function rowsOfPage(positions: Uint32Array, rowStart: number): Selection {
   if (rowStart === 0) return { wanted: positions, rows: runsOf(positions) };

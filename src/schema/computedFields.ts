@@ -26,7 +26,7 @@
 import { parseBoundedJson } from "../bytes/boundedJson.js";
 import { InvalidInputError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
-import { type FieldAtPath, type FindField, fieldFinder, findField } from "./fieldPaths.js";
+import { type FieldAtPath, fieldNamed, findField } from "./fieldPaths.js";
 import type { TableField } from "./schema.js";
 
 /** The function or SQL that computes a column, as the field's metadata declares it. */
@@ -215,13 +215,12 @@ export function changedInput(
   before: readonly TableField[],
   after: readonly TableField[],
 ): ChangedInput | null {
-  const [findBefore, findAfter] = [fieldFinder(), fieldFinder()];
   const same = new Set<TableField>();
   for (const column of staying) {
     for (const path of inputPaths(column)) {
-      const input = findField(before, path, findBefore);
+      const input = findField(before, path);
       if (input === null) continue;
-      const changed = changedPart(input, after, findAfter, same);
+      const changed = changedPart(input, after, same);
       if (changed !== null) return { input: input.path, changed, computed: column.name };
     }
   }
@@ -232,12 +231,11 @@ export function changedInput(
 function changedPart(
   { chain, field }: FieldAtPath,
   after: readonly TableField[],
-  find: FindField,
   same: Set<TableField>,
 ): string | null {
   let now: TableField | undefined;
   for (const [depth, step] of chain.entries()) {
-    now = find(now?.children ?? after, step.name);
+    now = fieldNamed(now?.children ?? after, step.name);
     if (!isStill(step, now)) return formatFieldPath(chain.slice(0, depth + 1).map(({ name }) => name));
   }
   const inside = now === undefined ? null : changedInside(field, now, same);

@@ -18,30 +18,27 @@ export interface FieldAtPath {
   readonly field: TableField;
 }
 
-/** Finds a field among its siblings by name. If several have the name, the first one counts. */
-export type FindField = (siblings: readonly TableField[], name: string) => TableField | undefined;
+/** Names of the levels that were looked at. Lists of fields never change. */
+const namesOfLevels = new WeakMap<readonly TableField[], ReadonlyMap<string, TableField>>();
 
-/** Returns a finder for many lookups in one schema. It indexes the names of each level that it visits. */
-export function fieldFinder(): FindField {
-  const namesOfLevels = new Map<readonly TableField[], ReadonlyMap<string, TableField>>();
-  return (siblings, name) => {
-    let byName = namesOfLevels.get(siblings);
-    if (byName === undefined) {
-      byName = new Map(siblings.toReversed().map((field) => [field.name, field]));
-      namesOfLevels.set(siblings, byName);
-    }
-    return byName.get(name);
-  };
+/** Finds a field among its siblings by name. If several have the name, the first one counts. */
+export function fieldNamed(siblings: readonly TableField[], name: string): TableField | undefined {
+  let byName = namesOfLevels.get(siblings);
+  if (byName === undefined) {
+    byName = new Map(siblings.toReversed().map((field) => [field.name, field]));
+    namesOfLevels.set(siblings, byName);
+  }
+  return byName.get(name);
 }
 
 /**
- * @param find a {@link fieldFinder}, the same for all paths of an operation
+ * Finds the field at a path.
  * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for a path
  *   that the schema does not have
  */
-export function resolveField(fields: readonly TableField[], text: string, find = fieldFinder()): FieldAtPath {
+export function resolveField(fields: readonly TableField[], text: string): FieldAtPath {
   const segments = parseFieldPath(text);
-  const chain = chainOf(fields, segments, find);
+  const chain = chainOf(fields, segments);
   if (chain.length === segments.length) return fieldAtChain(chain);
   const siblings = chain.length === 0 ? fields : chain[chain.length - 1].children;
   const near = nearestHint(
@@ -55,21 +52,17 @@ export function resolveField(fields: readonly TableField[], text: string, find =
 }
 
 /** The field at a path; null if the schema does not have it. */
-export function findField(
-  fields: readonly TableField[],
-  segments: readonly string[],
-  find: FindField,
-): FieldAtPath | null {
-  const chain = chainOf(fields, segments, find);
+export function findField(fields: readonly TableField[], segments: readonly string[]): FieldAtPath | null {
+  const chain = chainOf(fields, segments);
   return chain.length === segments.length ? fieldAtChain(chain) : null;
 }
 
 /** The fields along a path, up to the first segment that the schema does not have. */
-function chainOf(fields: readonly TableField[], segments: readonly string[], find: FindField): TableField[] {
+function chainOf(fields: readonly TableField[], segments: readonly string[]): TableField[] {
   const chain: TableField[] = [];
   let siblings = fields;
   for (const segment of segments) {
-    const field = find(siblings, segment);
+    const field = fieldNamed(siblings, segment);
     if (field === undefined) break;
     chain.push(field);
     siblings = field.children;

@@ -9,24 +9,22 @@ const BATCHES_DIRECTORY = ".tiltyard-batches";
 
 export const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
 
-/** Lists the directories of batches, decided or not, in the order in which they must be examined. */
-async function listBatches(disk: Disk, root: string): Promise<string[]> {
+/**
+ * Lists the directories of batches, decided or not, in the order in which they must be examined. Empty if
+ * this user may not list them, and so could not finish a batch.
+ */
+export async function listReadableBatches(disk: Disk, root: string): Promise<string[]> {
   // Without renames there are no batches.
   if (disk.hasRename === false) return [];
-  // Every operation calls this, and a failed listing of a missing directory would dominate many of them.
-  if ((await disk.stat(batchesDirectory(root))) === null) return [];
-  const entries = await disk.list(batchesDirectory(root));
-  if (entries === null) return [];
-  return entries
-    .filter((entry) => entry.kind === "directory" && UUID_FORM.test(entry.name))
-    .map((entry) => join(batchesDirectory(root), entry.name))
-    .sort();
-}
-
-/** Like {@link listBatches}; empty if this user may not list them, and so could not finish a batch. */
-export async function listReadableBatches(disk: Disk, root: string): Promise<string[]> {
+  const parent = batchesDirectory(root);
   try {
-    return await listBatches(disk, root);
+    // Every operation calls this, and a failed listing of a missing directory would dominate many of them.
+    if ((await disk.stat(parent)) === null) return [];
+    const entries = (await disk.list(parent)) ?? [];
+    return entries
+      .filter((entry) => entry.kind === "directory" && UUID_FORM.test(entry.name))
+      .map((entry) => join(parent, entry.name))
+      .sort();
   } catch (error) {
     if (isUnwritable(error)) return [];
     throw error;

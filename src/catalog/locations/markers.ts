@@ -22,8 +22,8 @@ export async function isReserved(disk: Disk, directory: string): Promise<boolean
   return markers.some((marker) => marker !== null);
 }
 
-export const isDeregistered = async (disk: Disk, directory: string): Promise<boolean> =>
-  (await disk.stat(join(directory, DEREGISTERED_MARKER))) !== null;
+export const isDeregistered = (disk: Disk, directory: string): Promise<boolean> =>
+  disk.stat(join(directory, DEREGISTERED_MARKER)).then((marker) => marker !== null);
 
 /** Returns the path of the marker that every engine makes for a declared table. */
 export const reservationPath = (directory: string): string => join(directory, REFERENCE_RESERVED_MARKER);

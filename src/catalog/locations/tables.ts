@@ -61,7 +61,7 @@ export async function findTable(
   wanted: WantedVersion = "latest",
   recentCatalog?: Catalog,
 ): Promise<TableEntry | null> {
-  if (id.length === 1) return findRootTable(environment, id, wanted);
+  if (id.length === 1) return await findRootTable(environment, id, wanted);
   const catalog = recentCatalog ?? (await readCatalog(environment));
   const row = tableRow(catalog, id);
   if (row !== null) return findAt(environment, locationOf(environment, id, row), row, wanted);
@@ -159,12 +159,13 @@ async function findRootTable(
     if (!isThere || !(await isReserved(disk, directory))) return null;
   }
   // On a disk that ignores case, this is another table.
-  if (!(await isSpelledSo(environment, location))) return null;
+  const isSpelled = isSpelledSo(environment, location);
+  if (isSpelled !== true && !(await isSpelled)) return null;
   return { id, directory, location, latest, row: null };
 }
 
 /** Returns true if an existing entry of the namespace's directory has exactly that name. */
-const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: string): Promise<boolean> =>
+const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: string) =>
   spelling.isExact(root, name, () => rootNames.all());
 
 /** Finds a child namespace's table, if its directory exists. */

@@ -8,10 +8,26 @@ import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type { SyntaxOf } from "../parse/syntax.js";
 import { type TypedField, type ValueType, valueTypeOfField } from "../values/types.js";
 
+/** The fields of the latest expression by their names: the next is often on the same table. */
+let latest: FieldsByName | null = null;
+
+interface FieldsByName {
+  readonly fields: readonly TypedField[];
+  readonly byName: ReadonlyMap<string, TypedField>;
+}
+
+/** Returns fields by name. If several have a name, the first one counts. */
+function fieldsByName(fields: readonly TypedField[]): ReadonlyMap<string, TypedField> {
+  if (latest?.fields !== fields) {
+    latest = { fields, byName: new Map(fields.toReversed().map((field) => [field.name, field])) };
+  }
+  return latest.byName;
+}
+
 /** The columns of a table for expressions, and the columns that one expression needs. */
 export class Names {
   readonly #fields: readonly TypedField[];
-  readonly #byName = new Map<string, TypedField>();
+  readonly #byName: ReadonlyMap<string, TypedField>;
   #byFolded: Map<string, TypedField[]> | null = null;
   readonly #references = new Map<string, ColumnReference>();
   /** Paths of the needed columns, in order. */
@@ -21,7 +37,7 @@ export class Names {
 
   constructor(fields: readonly TypedField[]) {
     this.#fields = fields;
-    for (const field of fields) if (!this.#byName.has(field.name)) this.#byName.set(field.name, field);
+    this.#byName = fieldsByName(fields);
   }
 
   /** True if the table has a column of exactly this name. */

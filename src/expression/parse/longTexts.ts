@@ -14,6 +14,7 @@ export type LongTexts = ReadonlyMap<number, QuotedText | null>;
 const LONG_UNITS = 2 ** 16;
 const STEP_UNITS = 2 ** 16;
 const UNITS_AT_ONCE = 2 ** 12;
+const NONE: LongTexts = new Map();
 const DOUBLED: readonly string[] = ["''", '""', "``"];
 
 /**
@@ -41,8 +42,8 @@ export function* readQuoted(source: string, start: number, quote: number): Steps
 
 /** Reads the long texts of an expression that have doubled quotes. */
 export function* readLongTexts(source: string): Steps<LongTexts> {
+  if (source.length < LONG_UNITS || !DOUBLED.some((pair) => source.includes(pair))) return NONE;
   const texts = new Map<number, QuotedText | null>();
-  if (source.length < LONG_UNITS || !DOUBLED.some((pair) => source.includes(pair))) return texts;
   const pace = new Pace(STEP_UNITS);
   let depth = 0;
   for (let position = 0; position < source.length; ) {

@@ -9,7 +9,7 @@
  */
 
 import { yieldToEventLoop } from "../../async/eventLoop.js";
-import { isPending } from "../../async/pending.js";
+import { isPending, whenReady } from "../../async/pending.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import type { HandlePool } from "../../io/disk/handles.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
@@ -304,7 +304,7 @@ function fetchSlice(
 ): FetchedBuffers | Promise<FetchedBuffers> {
   const allocate = arena === null ? undefined : (byteLength: number) => arena.lend(byteLength);
   const bytes = fetchParts(reading, plan, ranges, plan.sliceChecks, allocate);
-  return isPending(bytes) ? bytes.then(assemble) : assemble(bytes);
+  return whenReady(bytes, assemble);
 }
 
 /**
@@ -325,7 +325,7 @@ function fetchParts(
     scratch.giveBack(read);
     return parts;
   };
-  return isPending(read) ? read.then(finish) : finish(read);
+  return whenReady(read, finish);
 }
 
 function fetchPage(
@@ -351,7 +351,7 @@ function fetchPage(
     const dictionary = map.dictionary === null ? [] : [map.dictionary];
     return [map.words, ...buffers, ...dictionary];
   };
-  return isPending(bytes) ? bytes.then(finish) : finish(bytes);
+  return whenReady(bytes, finish);
 }
 
 /** Returns the range of all the buffers if they are as close together as writers put them, else null. */

@@ -159,13 +159,13 @@ export class BTreeSearch implements OpenIndex {
     }
     const { wanted, whole, part } = this.#askedPages(query);
     const rowIds = new RowIdsBuilder();
-    // Without the condition, each point look-up would wait for a stream of nothing.
-    if (whole.length > 0)
-      for await (const { ids } of this.#pagesOf(["ids"], whole, signal)) rowIds.add(ids, 0, ids.length / 2);
-    for await (const { entry, ids, values } of this.#pagesOf(["ids", "values"], part, signal)) {
+    if (whole.length > 0) {
+      await this.#eachPage(["ids"], whole, signal, (_, ids) => rowIds.add(ids, 0, ids.length / 2));
+    }
+    await this.#eachPage(["ids", "values"], part, signal, (entry, ids, values) => {
       this.#checkPage(entry, values);
       this.#collect(wanted, values, this.#nullCounts[entry], ids, rowIds);
-    }
+    });
     const nulls = withNulls ? await this.#nullRows(signal) : null;
     return { rows: rowIds.finish(), nulls, isExact: true };
   }
@@ -255,19 +255,30 @@ export class BTreeSearch implements OpenIndex {
   async #nullRows(signal?: AbortSignal): Promise<RowIds> {
     const entries = Array.from(this.#pages.keys()).filter((entry) => this.#nullCounts[entry] > 0);
     const rowIds = new RowIdsBuilder();
-    for await (const { entry, ids } of this.#pagesOf(["ids"], entries, signal))
-      rowIds.add(ids, 0, this.#nullCounts[entry]);
+    await this.#eachPage(["ids"], entries, signal, (entry, ids) =>
+      rowIds.add(ids, 0, this.#nullCounts[entry]),
+    );
     return rowIds.finish();
   }
 
-  /** Reads the ids of pages, and their values if asked for, some pages at a time. */
-  async *#pagesOf(names: readonly string[], entries: readonly number[], signal?: AbortSignal) {
+  /** Reads the ids of pages, and their values if `names` has these too, some pages at a time. */
+  async #eachPage(
+    names: readonly string[],
+    entries: readonly number[],
+    signal: AbortSignal | undefined,
+    use: (entry: number, ids: Uint32Array, values: Column) => void,
+  ): Promise<void> {
     for (let start = 0; start < entries.length; start += PAGES_AT_ONCE) {
       const some = entries.slice(start, start + PAGES_AT_ONCE);
-      const [ids, values] = await Promise.all(names.map((name) => this.#columnsOf(name, some, signal)));
+      const inMemory = names.map((name) => this.#columnsInMemory(name, some));
+      const isComplete = inMemory.every((columns) => !columns.includes(undefined));
+      const [ids, values] = isComplete
+        ? (inMemory as Column[][])
+        : await Promise.all(names.map((name, index) => this.#columnsOf(name, some, inMemory[index], signal)));
       for (const [index, entry] of some.entries()) {
-        yield { entry, ids: integerWords(ids[index], this.data.path), values: values?.[index] };
-        await yieldToEventLoop();
+        // One page in memory is too short to hold up anybody.
+        if (entries.length > 1) await yieldToEventLoop();
+        use(entry, integerWords(ids[index], this.data.path), values?.[index]);
       }
     }
   }
@@ -290,11 +301,21 @@ export class BTreeSearch implements OpenIndex {
     }
   }
 
-  /** Reads a column of pages through the cache. */
-  async #columnsOf(name: string, entries: readonly number[], signal?: AbortSignal): Promise<Column[]> {
-    const { parts } = this.files;
-    const keyOf = (entry: number) => `${this.data.cacheKey}${name}|${this.#pages[entry]}`;
-    const columns = entries.map((entry) => parts.peek(keyOf(entry)) as Column | undefined);
+  readonly #keyOf = (name: string, entry: number): string =>
+    `${this.data.cacheKey}${name}|${this.#pages[entry]}`;
+
+  /** Returns a column of pages, as far as it is in memory. */
+  #columnsInMemory(name: string, entries: readonly number[]): (Column | undefined)[] {
+    return entries.map((entry) => this.files.parts.peek(this.#keyOf(name, entry)) as Column | undefined);
+  }
+
+  /** Reads a column of pages. @param columns the pages in memory, to which it adds all others */
+  async #columnsOf(
+    name: string,
+    entries: readonly number[],
+    columns: (Column | undefined)[],
+    signal?: AbortSignal,
+  ): Promise<Column[]> {
     const missing = [...entries.keys()].filter((index) => columns[index] === undefined);
     const spans = missing.map((index) => {
       const page = this.#pages[entries[index]];
@@ -305,7 +326,7 @@ export class BTreeSearch implements OpenIndex {
     for (const [position, index] of missing.entries()) {
       const column = read[position];
       columns[index] = column;
-      parts.set(keyOf(entries[index]), column, new HeldBlocks([column]).bytes);
+      this.files.parts.set(this.#keyOf(name, entries[index]), column, new HeldBlocks([column]).bytes);
     }
     return columns as Column[];
   }

@@ -22,15 +22,22 @@ export class Spelling {
 
   /**
    * Returns true if an existing entry of a directory has exactly this spelling, case included. On a
-   * case-sensitive disk, which is detected once, this costs nothing.
+   * case-sensitive disk, which is detected once, the answer comes at once.
    * @param names names in the directory, if the caller has them already
    */
-  async isExact(
+  isExact(
     directory: string,
     name: string,
     names: () => Promise<ReadonlySet<string>> = () => namesIn(this.#disk, directory),
+  ): true | Promise<boolean> {
+    return this.#isExact === true || this.#lookFor(directory, name, names);
+  }
+
+  async #lookFor(
+    directory: string,
+    name: string,
+    names: () => Promise<ReadonlySet<string>>,
   ): Promise<boolean> {
-    if (this.#isExact === true) return true;
     const swapped = swapCase(name);
     if (this.#isExact === null && swapped !== name) {
       if ((await this.#disk.stat(join(directory, swapped))) === null) {

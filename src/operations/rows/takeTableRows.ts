@@ -1,6 +1,5 @@
 /** TakeTableRows: returns rows by row ids or offsets. This operation is not in the namespace spec. */
 
-import type { RecordBatch } from "apache-arrow";
 import { runAsync } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { TakeTableRowsRequest } from "../../namespace/queries.js";
@@ -47,22 +46,10 @@ export const takeTableRows: OperationBody<"takeTableRows"> = async (context, req
   return resultOfBatches(projection.schema, (isKept) => {
     const readAhead = isKept ? KEPT : context.streams.open();
     const options = { projection, batchRows, batchBytes, memory, signal, readAhead };
-    return reportedBatches(() => takenBatches(source, find, named.repeats, numbers, options), reading);
+    const open = async () => readFoundRows(source, options, await find(), named.repeats);
+    return reportedBatches(() => returnedBatches(open, options, numbers), reading);
   });
 };
-
-/** Options of the batches, and of reading them. */
-type TakeOptions = Parameters<typeof returnedBatches>[1] & Parameters<typeof readFoundRows>[1];
-
-async function* takenBatches(
-  source: FragmentSource,
-  find: () => Promise<RowsOfFragment[]>,
-  repeats: NamedRows["repeats"],
-  numbers: RowNumbers,
-  options: TakeOptions,
-): AsyncGenerator<RecordBatch, void, undefined> {
-  yield* returnedBatches(readFoundRows(source, options, await find(), repeats), options, numbers);
-}
 
 /** @throws InvalidInputError unless the request has one list of integers */
 async function readNamedRows({ rowIds, offsets }: TakeTableRowsRequest): Promise<NamedRows> {

@@ -7,7 +7,7 @@ import type { TypedField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
 import { nearestHint } from "../../nearestName.js";
 import { type FieldChain, type LeafPlan, planLeaves } from "../../rows/leafPlan.js";
-import { fieldFinder } from "../../schema/fieldPaths.js";
+import { fieldNamed } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { FoundColumn } from "./foundColumns.js";
 import { SYSTEM_FIELDS, type SystemColumn, systemColumn } from "./systemColumns.js";
@@ -27,9 +27,11 @@ export interface RowsPlan extends LeafPlan {
   readonly measured?: readonly number[];
 }
 
+/** The columns that expressions may name, by the columns of their table. Each filter needs them. */
+const bindableOfTables = new WeakMap<readonly TableField[], readonly TypedField[]>();
+
 export class ColumnReads {
   readonly #fields: readonly TableField[];
-  readonly #find = fieldFinder();
   readonly #chains: FieldChain[] = [];
   readonly #outputs = new Map<string, number>();
   /** Columns that the search adds to each row. They lie between the outputs and the addresses. */
@@ -42,7 +44,13 @@ export class ColumnReads {
 
   /** The columns that expressions may name. */
   get bindable(): readonly TypedField[] {
-    return [...this.named, ...this.#unshared(SYSTEM_FIELDS)];
+    if (this.searchColumns.length > 0) return [...this.named, ...this.#unshared(SYSTEM_FIELDS)];
+    let bindable = bindableOfTables.get(this.#fields);
+    if (bindable === undefined) {
+      bindable = [...this.#fields, ...this.#unshared(SYSTEM_FIELDS)];
+      bindableOfTables.set(this.#fields, bindable);
+    }
+    return bindable;
   }
 
   /** The columns that a name may mean, without system columns. */
@@ -54,7 +62,7 @@ export class ColumnReads {
 
   /** Returns the columns whose name no column of the table has. */
   #unshared<Each extends TypedField>(columns: readonly Each[]): readonly Each[] {
-    return columns.filter(({ name }) => this.#find(this.#fields, name) === undefined);
+    return columns.filter(({ name }) => fieldNamed(this.#fields, name) === undefined);
   }
 
   /**
@@ -63,7 +71,7 @@ export class ColumnReads {
    */
   source(segments: readonly string[]): ColumnSource {
     const [name] = segments;
-    if (segments.length === 1 && this.#find(this.#fields, name) === undefined) {
+    if (segments.length === 1 && fieldNamed(this.#fields, name) === undefined) {
       const which = systemColumn(name);
       if (which !== undefined) return { kind: "system", which };
       const column = this.searchColumns.find((each) => each.name === name);
@@ -91,7 +99,7 @@ export class ColumnReads {
     for (const segment of segments) {
       const parent = chain.at(-1);
       const siblings = parent?.children ?? this.#fields;
-      const field = this.#find(siblings, segment);
+      const field = fieldNamed(siblings, segment);
       if (field === undefined) {
         const near = nearestHint(
           segment,

@@ -1,6 +1,7 @@
 /** Opens the files in which a fragment stores the columns of a query. */
 
 import type { Lazy } from "../../async/lazy.js";
+import { whenReady } from "../../async/pending.js";
 import { CorruptFileError } from "../../errors.js";
 import type { DataFileMetadata } from "../../file/container/reader.js";
 import type { DataFragment } from "../../format/table.js";
@@ -18,7 +19,11 @@ export interface FragmentSource extends TakeSource {
    * @param arena may hold the content of a small file; once its owner releases it, the metadata must not be
    *   used
    */
-  openDataFile(path: string, isScanned?: boolean, arena?: Arena): Promise<DataFileMetadata>;
+  openDataFile(
+    path: string,
+    isScanned?: boolean,
+    arena?: Arena,
+  ): DataFileMetadata | Promise<DataFileMetadata>;
   /** Absolute path of a file that a manifest names. */
   resolve(file: DataFragment["files"][number]): string | Promise<string>;
   /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
@@ -41,12 +46,14 @@ export function openFragment(
   isScanned = false,
   arena?: Arena,
 ): Promise<OpenColumns> {
-  const open = async (stored: DataFragment["files"][number]): Promise<DataFileMetadata> => {
-    const file = await source.openDataFile(await source.resolve(stored), isScanned, arena);
+  const checked = (file: DataFileMetadata): DataFileMetadata => {
     if (file.rowCount === physicalRows) return file;
     const reason = `holds ${file.rowCount} rows, its manifest says ${physicalRows}`;
     throw new CorruptFileError(file.path, 0, reason);
   };
+  const openAt = (path: string) => whenReady(source.openDataFile(path, isScanned, arena), checked);
+  // Files that are in memory open without a promise, because each takes a part of a short query's time.
+  const open = (stored: DataFragment["files"][number]) => whenReady(source.resolve(stored), openAt);
   const columnFiles = files.map((stored) => ({
     fieldIds: stored.fields,
     columnIndexes: stored.columnIndices,

@@ -107,10 +107,25 @@ function countFields(fields: readonly TableField[]): number {
 }
 
 /**
- * Makes the columns to return of some rows.
+ * Makes the columns to return of some rows, at once if none is computed.
  * @param columns the outputs of the read, followed by the addresses if the projection needs them
  */
-export async function returnedColumns(
+export function returnedColumns(
+  projection: Projection,
+  numbers: RowNumbers,
+  columns: readonly Column[],
+  rowCount: number,
+  signal: AbortSignal | undefined,
+): Column[] | Promise<Column[]> {
+  const stored: Column[] = [];
+  for (const column of projection.returned) {
+    if (column.kind !== "stored") return madeColumns(projection, numbers, columns, rowCount, signal);
+    stored.push(columns[column.output]);
+  }
+  return stored;
+}
+
+async function madeColumns(
   { returned }: Projection,
   numbers: RowNumbers,
   columns: readonly Column[],

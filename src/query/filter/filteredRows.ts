@@ -16,7 +16,7 @@ import { concatWords } from "../../bytes/concatWords.js";
 import type { MemoryShare } from "../../memory.js";
 import type { RowsPlan } from "../columns/columnReads.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
-import { DENSE_PART, readChosenRows, type Selection } from "../scan/chosenRows.js";
+import { DENSE_PART, isDense, readChosenRows, type Selection, takeFragmentRows } from "../scan/chosenRows.js";
 import type { RowsOfFragment } from "../scan/rowPlaces.js";
 import { type BatchRows, physicalRow, type RowPlaces, type ScanRequest } from "../scan/scan.js";
 import { type FilterRequest, lookedUpRows, type SelectedBatch, selectedBatches } from "./filter.js";
@@ -27,15 +27,52 @@ import { type FilterRequest, lookedUpRows, type SelectedBatch, selectedBatches }
 const MAX_KEPT_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const KEPT = "values of the filter's columns";
+/** Maximum rows of a fragment that are read without a stream. */
+const FEW_ROWS = 64;
 type RowsRequest = ScanRequest & FilterRequest;
 
 /** Yields the columns of the selected rows, with their addresses last. */
 export async function* filteredRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
+  yield* await openFiltered(source, request);
+}
+
+/**
+ * Begins to read the selected rows, as {@link filteredRows}. Rows that were looked up come as promises: a
+ * stream of a few would take longer than to read them.
+ */
+export async function openFiltered(
+  source: FragmentSource,
+  request: RowsRequest,
+): Promise<AsyncIterable<BatchRows> | Iterable<Promise<BatchRows>>> {
   const lookedUp = await lookedUpRows(source, request);
-  if (lookedUp !== null) {
-    for (const selection of withinLimit(lookedUp, request)) yield* readChosenRows(source, request, selection);
-    return;
-  }
+  if (lookedUp === null) return evaluatedRows(source, request);
+  const selections = [...withinLimit(lookedUp, request)];
+  // An index only estimates its rows: a value that is frequent in one page counts as one row.
+  const isFew = ({ rows, seenRows }: Selection) =>
+    rows.length <= FEW_ROWS && !isDense(rows, seenRows, request.projection);
+  return selections.every(isFew)
+    ? takenRows(source, request, selections)
+    : chosenRows(source, request, selections);
+}
+
+function* takenRows(
+  source: FragmentSource,
+  { projection, signal }: RowsRequest,
+  selections: readonly Selection[],
+): Generator<Promise<BatchRows>> {
+  for (const { fragment, rows } of selections)
+    yield takeFragmentRows(source, projection, fragment, rows, signal);
+}
+
+async function* chosenRows(
+  source: FragmentSource,
+  request: RowsRequest,
+  selections: readonly Selection[],
+): AsyncGenerator<BatchRows> {
+  for (const selection of selections) yield* readChosenRows(source, request, selection);
+}
+
+async function* evaluatedRows(source: FragmentSource, request: RowsRequest): AsyncGenerator<BatchRows> {
   const covered = coveredOutputs(request.projection, request.filter.projection);
   if (covered !== null) {
     const byId = new Map(request.fragments.map((fragment) => [fragment.id, fragment]));

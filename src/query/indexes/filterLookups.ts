@@ -2,6 +2,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
+import { isPending } from "../../async/pending.js";
 import type { BoundExpression } from "../../expression/expression.js";
 import type { ValueType } from "../../expression/values/types.js";
 import type { DataFragment } from "../../format/table.js";
@@ -20,6 +21,7 @@ import {
   type IndexSegment,
   indexesOf,
   noteUnread,
+  openedIndexSegment,
   openIndexSegment,
   type UsableIndex,
 } from "./tableIndexes.js";
@@ -97,7 +99,9 @@ export class FilterLookups {
     fields: readonly TableField[],
   ): FilterLookups | null {
     const options = indexOptions(version, fields);
-    const indexed = parts.filter(({ path }) => options(path).length > 0);
+    const indexed = parts
+      .map(({ type, values, path }) => ({ type, values, indexes: options(path) }))
+      .filter(({ indexes }) => indexes.length > 0);
     if (indexed.length === 0) return null;
     const asks = indexed.map(
       ({ type, values }, index): PredicateTest => ({
@@ -108,7 +112,7 @@ export class FilterLookups {
       }),
     );
     const predicate: Predicate = { kind: "within", part: { kind: "and", parts: asks } };
-    const optionsOf = ({ column }: PredicateTest) => options(indexed[column.index].path);
+    const optionsOf = ({ column }: PredicateTest) => indexed[column.index].indexes;
     return new FilterLookups({
       version,
       predicate,
@@ -136,6 +140,7 @@ export class FilterLookups {
       fragments,
       hasStableIds: hasStableRowIds(version.file.manifest),
       wantedRows,
+      opened: (index, segment) => openedIndexSegment(version, version.table.environment, index, segment),
       open: (index, segment) => this.#open(index, segment, null),
     });
     this.#latest = { fragments, wantedRows, use };
@@ -184,7 +189,8 @@ export class FilterLookups {
     if (!indexed.areExact) return null;
     const parts: RowsOfFragment[] = [];
     for (const fragment of fragments) {
-      const rows = await indexed.rowsIn(source, fragment);
+      const finding = indexed.rowsIn(source, fragment);
+      const rows = isPending(finding) ? await finding : finding;
       if (rows.length > 0) parts.push({ fragment, rows });
     }
     return parts;

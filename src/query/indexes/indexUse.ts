@@ -30,7 +30,7 @@ const OPENED_FRAGMENT = 50_000;
 /** Minimum number of rows that a scan reads before a limit ends it. */
 const SCANNED_AT_LEAST = 65_536;
 
-/** Tests opened concurrently. */
+/** Segments opened concurrently. */
 const PARALLELISM = 8;
 
 /** Kinds whose answers are supersets, and so say nothing about a negation. */
@@ -132,6 +132,8 @@ interface UseInput {
   readonly isForced: boolean;
   /** Returns the indexes of a column, or its name if it identifies rows. */
   optionsOf(ask: PredicateTest): readonly UsableIndex[] | RowIdentityColumn;
+  /** Returns a segment if it is open and needs no check; else undefined. */
+  opened(index: UsableIndex, segment: IndexSegment): OpenIndex | undefined;
   /** Opens a segment; null if this release cannot read it. */
   open(index: UsableIndex, segment: IndexSegment): Promise<OpenIndex | null>;
 }
@@ -142,8 +144,14 @@ interface UseInput {
  */
 export async function planIndexUse(input: UseInput): Promise<IndexUse | null> {
   const asks = testsOf(input.predicate);
-  const lookups = await mapParallel(asks, PARALLELISM, (ask) => lookupsOf(ask, input));
-  const options = new Map(asks.map((ask, position) => [ask, lookups[position]]));
+  const opened: OpenSegments = new Map();
+  const closed = asks.flatMap((ask) => closedSegments(ask, input, opened));
+  if (closed.length > 0) {
+    await mapParallel(closed, PARALLELISM, async ({ index, segment }) => {
+      opened.set(segment, await input.open(index, segment));
+    });
+  }
+  const options = new Map(asks.map((ask) => [ask, lookupsOf(ask, input, opened)]));
   const parts: IndexedPart[] = [];
   for (const group of fragmentGroups(input.fragments, options)) {
     const rowCount = group.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
@@ -199,8 +207,32 @@ interface PricedLookup {
   readonly isExact: boolean;
 }
 
+/** Open segments; null for one that this release cannot read. */
+type OpenSegments = Map<IndexSegment, OpenIndex | null>;
+
+/** Returns the segments that might answer a test and are to be opened. Notes those that are open. */
+function closedSegments(ask: PredicateTest, input: UseInput, opened: OpenSegments) {
+  const closed: { readonly index: UsableIndex; readonly segment: IndexSegment }[] = [];
+  for (const index of indexesFor(ask, input)) {
+    for (const segment of index.segments) {
+      const open = input.opened(index, segment);
+      if (open === undefined) closed.push({ index, segment });
+      else opened.set(segment, open);
+    }
+  }
+  return closed;
+}
+
+/** Returns the indexes that might answer a test. */
+function indexesFor(ask: PredicateTest, input: UseInput): readonly UsableIndex[] {
+  const options = input.optionsOf(ask);
+  return typeof options === "string"
+    ? []
+    : options.filter((index) => !ask.isNegated || !isRough(index, input));
+}
+
 /** Returns all look-ups that can answer a test. */
-async function lookupsOf(ask: PredicateTest, input: UseInput): Promise<PricedLookup[]> {
+function lookupsOf(ask: PredicateTest, input: UseInput, opened: OpenSegments): PricedLookup[] {
   const options = input.optionsOf(ask);
   if (typeof options === "string") {
     if (ask.test.kind !== "in") return [];
@@ -212,9 +244,8 @@ async function lookupsOf(ask: PredicateTest, input: UseInput): Promise<PricedLoo
   }
   const queries = queriesOf(ask);
   const lookups: PricedLookup[] = [];
-  for (const index of options) {
-    if (ask.isNegated && isRough(index, input)) continue;
-    const priced = await priceLookup(ask, index, queries, input);
+  for (const index of indexesFor(ask, input)) {
+    const priced = priceLookup(ask, index, queries, input, opened);
     if (priced !== null) lookups.push(priced);
   }
   return lookups;
@@ -223,12 +254,13 @@ async function lookupsOf(ask: PredicateTest, input: UseInput): Promise<PricedLoo
 const isRough = ({ kind }: UsableIndex, { hasStableIds }: UseInput): boolean =>
   ROUGH_KINDS.has(kind.name) || (hasStableIds && ROUGH_KINDS_OF_STABLE_IDS.has(kind.name));
 
-async function priceLookup(
+function priceLookup(
   ask: PredicateTest,
   index: UsableIndex,
   queries: readonly IndexQuery[],
   input: UseInput,
-): Promise<PricedLookup | null> {
+  opened: OpenSegments,
+): PricedLookup | null {
   const segments: SearchedSegment[] = [];
   const covered = new Set<number>();
   let rows = 0;
@@ -236,7 +268,7 @@ async function priceLookup(
   const areRough = isRough(index, input);
   let isExact = !areRough;
   for (const segment of index.segments) {
-    const open = await input.open(index, segment);
+    const open = opened.get(segment) ?? null;
     const answered = open && answerableQueries(open, queries);
     // Another index or a scan answers for its fragments.
     if (open === null || answered === null || (answered.isRough && ask.isNegated)) continue;

@@ -1,6 +1,7 @@
 /** Finds the live rows of a filter by indexes, in covered fragments, one fragment after the other. */
 
 import { mapAhead, mapParallel } from "../../async/parallel.js";
+import { whenReady } from "../../async/pending.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
@@ -106,7 +107,7 @@ export class IndexedRows {
   /** Returns the rows of a fragment that the look-ups found, without deleted ones. */
   rowsIn(source: FragmentSource, fragment: DataFragment): Uint32Array | Promise<Uint32Array> {
     if (!this.covers(fragment) || this.#hasNone(fragment)) return NO_ROWS;
-    return this.#rowsOf(source, fragment).then(({ rows }) => rows ?? NO_ROWS);
+    return whenReady(this.#rowsOf(source, fragment), ({ rows }) => rows ?? NO_ROWS);
   }
 
   /** Yields the rows of all fragments in order, without empty fragments. */
@@ -117,7 +118,7 @@ export class IndexedRows {
   ): AsyncGenerator<FilterRows> {
     let scanned: DataFragment[] = [];
     const candidatesIn = fragments.filter((fragment) => !this.#hasNone(fragment));
-    const ahead = mapAhead(candidatesIn, (fragment) => this.#rowsOf(source, fragment), {
+    const ahead = mapAhead(candidatesIn, async (fragment) => this.#rowsOf(source, fragment), {
       weigh: () => 1,
       maxWeight: FRAGMENTS_AHEAD,
       ...(signal && { signal }),
@@ -142,15 +143,18 @@ export class IndexedRows {
     return rowSet !== undefined && !rowSet.isComplement && !rowSet.fragmentIds.has(id);
   }
 
-  async #rowsOf(source: FragmentSource, fragment: DataFragment): Promise<CandidateRows> {
+  #rowsOf(source: FragmentSource, fragment: DataFragment): CandidateRows | Promise<CandidateRows> {
     const rowSet = this.#byFragment.get(fragment.id);
     if (rowSet === undefined) return { fragment, rows: null, isExact: false };
     const { ids, isComplement, isExact } = rowSet;
     const lows = ids.lows(fragment.id, fragment.physicalRows);
     const rows = isComplement ? unskipped(0, fragment.physicalRows, lows) : lows;
     if (rows.length === 0 || fragment.deletionFile === undefined) return { fragment, rows, isExact };
-    const deleted = await source.readDeletions(fragment);
-    return { fragment, rows: deleted === null ? rows : withoutRows(rows, deleted), isExact };
+    return source.readDeletions(fragment).then((deleted) => ({
+      fragment,
+      rows: deleted === null ? rows : withoutRows(rows, deleted),
+      isExact,
+    }));
   }
 }
 
@@ -212,9 +216,9 @@ async function searchIndex(
   input: LookupInput,
   signal: AbortSignal | undefined,
 ): Promise<RowSet> {
-  const parts = await mapParallel(segments, PARALLELISM, (asked) =>
-    searchSegment(index, asked, ask.isNegated, input, signal),
-  );
+  const search = (asked: SearchedSegment) => searchSegment(index, asked, ask.isNegated, input, signal);
+  const parts =
+    segments.length === 1 ? [await search(segments[0])] : await mapParallel(segments, PARALLELISM, search);
   let ids = RowIds.none;
   let isExact = true;
   for (const part of parts) {

@@ -56,7 +56,7 @@ export interface CachedIndex {
 /** Dependencies of open indexes. */
 export interface IndexEnvironment extends PageSource {
   readonly disk: Disk;
-  openDataFile(path: string): Promise<DataFileMetadata>;
+  openDataFile(path: string): DataFileMetadata | Promise<DataFileMetadata>;
   readonly openIndexes: LruCache<CachedIndex>;
   readonly indexParts: LruCache<IndexPart>;
   /** Receives each segment that a query skips because this release cannot read it. */
@@ -183,6 +183,28 @@ function addPaths(
   }
 }
 
+/** Type of an open index as its key in the cache says it. */
+const keyIn = (directory: string, kind: string, field: TableField): string =>
+  `${directory}|${kind}|${field.id}|${typeText(field)}`;
+
+/**
+ * Returns a segment that is open, and whose files were compared with the disk a moment ago; else undefined.
+ */
+export function openedIndexSegment<Open extends CachedIndex["index"]>(
+  { table, file }: Pick<OpenVersion, "table" | "file">,
+  { openIndexes }: IndexEnvironment,
+  { kind, field }: { readonly kind: SegmentOpener<Open>; readonly field: TableField },
+  { metadata }: IndexSegment,
+): Open | undefined {
+  // Finding a directory in another base asks the disk.
+  if (metadata.baseId !== undefined) return undefined;
+  const directory = statedIndexDirectory(table, file.manifest, metadata);
+  if (typeof directory !== "string") return undefined;
+  const cached = openIndexes.peek(keyIn(directory, kind.name, field));
+  // The key's kind determines the type.
+  return cached !== undefined && file.hasSeen(cached) ? (cached.index as Open) : undefined;
+}
+
 /**
  * Opens a segment, from the cache if its files are unchanged.
  * @param isUncached true to open it anew and without caching, so that its reads go through `environment`
@@ -197,7 +219,6 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
   isUncached = false,
 ): Promise<Open | null> {
   const { openIndexes } = environment;
-  const keyIn = (directory: string): string => `${directory}|${kind.name}|${field.id}|${typeText(field)}`;
   /** Returns the cached index if its files are unchanged. The key's kind determines the type. */
   const cachedIndex = async (key: string): Promise<Open | null> => {
     const cached = openIndexes.peek(key);
@@ -211,11 +232,11 @@ export async function openIndexSegment<Open extends CachedIndex["index"]>(
     return null;
   };
   // The files prove that the directory exists, which saves a disk call.
-  const statedKey = keyIn(await statedIndexDirectory(table, file.manifest, metadata));
+  const statedKey = keyIn(await statedIndexDirectory(table, file.manifest, metadata), kind.name, field);
   const opened = isUncached ? null : await cachedIndex(statedKey);
   if (opened !== null) return opened;
   const directory = await resolveIndexDirectory(table, file.manifest, metadata);
-  const key = keyIn(directory);
+  const key = keyIn(directory, kind.name, field);
   const load = async (): Promise<CachedIndex & { readonly index: Open }> => {
     const { files, opened } = segmentFiles(environment, directory, metadata);
     return { index: await kind.open(files, field), files: opened };

@@ -49,7 +49,7 @@ export function entryRefusal(entry: IndexMetadata, maxVersion: number): string |
 /** Opens the files of a segment. */
 export interface SegmentFilesSource {
   stat(path: string): Promise<{ readonly size: number } | null>;
-  openDataFile(path: string): Promise<DataFileMetadata>;
+  openDataFile(path: string): DataFileMetadata | Promise<DataFileMetadata>;
 }
 
 /**

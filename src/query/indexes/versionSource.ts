@@ -26,7 +26,11 @@ export interface ReaderEnvironment
    * @param isScanned true if most of the file will be read
    * @param version that names the file; a read of few rows checks the file once per version
    */
-  openDataFile(path: string, isScanned?: boolean, version?: SeenFiles): Promise<DataFileMetadata>;
+  openDataFile(
+    path: string,
+    isScanned?: boolean,
+    version?: SeenFiles,
+  ): DataFileMetadata | Promise<DataFileMetadata>;
   /**
    * Reads metadata like `openDataFile`, for files that are read once and not cached.
    * @param arena may hold the content of a small scanned file

@@ -134,7 +134,7 @@ async function numbersInOrder(
   };
 }
 
-const columnOf = (batches: readonly BatchRows[], index: number): Promise<Column> =>
+const columnOf = async (batches: readonly BatchRows[], index: number): Promise<Column> =>
   runAsync(concatInSteps(batches.map(({ columns }) => columns[index])));
 
 async function* firstRows(batches: AsyncIterable<BatchRows>, limit: number): AsyncGenerator<BatchRows> {

@@ -4,7 +4,7 @@ import type { RecordBatch } from "apache-arrow";
 import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../../arrow/exchange/batch.js";
-import { type Lazy, lazyModule } from "../../async/lazy.js";
+import { lazyModule } from "../../async/lazy.js";
 import { rowsOfBatch } from "../../rows/batchSize.js";
 import { expressionRows } from "../columns/computedColumns.js";
 import type { FragmentSource } from "../columns/fragmentColumns.js";
@@ -34,25 +34,27 @@ export function runQuery(
   options: QueryOptions,
 ): AsyncGenerator<RecordBatch> {
   const { projection, search, textSearch, filter, order } = plan;
-  if (textSearch !== null) {
-    return after(byText, ({ rankedBatches }) => rankedBatches(source, plan, textSearch, numbers, options));
-  }
+  if (textSearch !== null) return rankedBatches(source, plan, textSearch, numbers, options);
   const batchRows = batchRowsOf(projection, options.batchRows);
-  const request = requestOf(plan, numbers, options, batchRows);
-  // The checks narrow the members of the plan, which those of the request equal.
-  const rows =
-    search !== null
-      ? after(byVector, ({ searchedRows }) => searchedRows(source, request as Requests["search"]))
-      : order !== null
-        ? after(ordering, ({ orderedRows }) => orderedRows(source, request as Requests["order"]))
-        : filter !== null
-          ? after(filtering, ({ filteredRows }) => filteredRows(source, request as Requests["filter"]))
-          : null;
-  if (rows === null) {
+  if (search === null && order === null && filter === null) {
     const scanned = observedScan(source, options.observer, scanOf(plan, options, batchRows));
     return scannedBatches(scanned, projection, numbers, options.signal);
   }
-  return returnedBatches(rows, request, numbers);
+  const request = requestOf(plan, numbers, options, batchRows);
+  return returnedBatches(() => openRows(source, request), request, numbers);
+}
+
+/** Begins to read the rows of a query that searches, sorts or filters. */
+async function openRows(source: FragmentSource, request: RowsRequest): Promise<RowsToReturn> {
+  // The checks narrow the members of the request.
+  if (request.search !== null) {
+    return (await byVector.get()).searchedRows(source, request as Requests["search"]);
+  }
+  if (request.order !== null) {
+    return (await ordering.get()).orderedRows(source, request as Requests["order"]);
+  }
+  const { openFiltered } = filtering.current ?? (await filtering.get());
+  return openFiltered(source, request as Requests["filter"]);
 }
 
 /** Returns the maximum rows of a batch. Expressions run on few rows at a time: the event loop must go on. */
@@ -61,29 +63,23 @@ export function batchRowsOf(projection: Projection, requestedRows: number): numb
   return effort.size === 0 ? requestedRows : Math.min(requestedRows, expressionRows(effort));
 }
 
-/** Runs a part of the engine, at once if it is loaded. */
-function after<Module, Rows>(
-  module: Lazy<Module>,
-  run: (module: Module) => AsyncGenerator<Rows>,
-): AsyncGenerator<Rows> {
-  return module.current === undefined ? afterLoading(module, run) : run(module.current);
+async function* rankedBatches(
+  ...search: Parameters<Awaited<ReturnType<typeof byText.get>>["rankedBatches"]>
+): AsyncGenerator<RecordBatch> {
+  yield* (await byText.get()).rankedBatches(...search);
 }
 
-async function* afterLoading<Module, Rows>(
-  module: Lazy<Module>,
-  run: (module: Module) => AsyncGenerator<Rows>,
-): AsyncGenerator<Rows> {
-  yield* run(await module.get());
-}
-
-async function batchOf(
+function batchOf(
   { columns, rowCount }: BatchRows,
   projection: Projection,
   numbers: RowNumbers,
   signal: AbortSignal | undefined,
-): Promise<RecordBatch> {
-  const returned = await returnedColumns(projection, numbers, columns, rowCount, signal);
-  return makeBatch(projection.schema, returned, rowCount);
+): RecordBatch | Promise<RecordBatch> {
+  const { schema } = projection;
+  const returned = returnedColumns(projection, numbers, columns, rowCount, signal);
+  return Array.isArray(returned)
+    ? makeBatch(schema, returned, rowCount)
+    : returned.then((made) => makeBatch(schema, made, rowCount));
 }
 
 /** A separate function, so that the compiled loop survives from one query to the next. */
@@ -93,31 +89,47 @@ async function* scannedBatches(
   numbers: RowNumbers,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<RecordBatch> {
-  for await (const rows of scanned) yield await batchOf(rows, projection, numbers, signal);
+  for await (const rows of scanned) yield batchOf(rows, projection, numbers, signal);
 }
 
 /** Options of the batches that a query returns. */
 type ReturnOptions = Pick<QueryPlan, "projection"> &
   Pick<QueryOptions, "batchRows" | "batchBytes" | "memory" | "signal">;
 
-/** Makes record batches of rows that were read. */
+/** Batches of rows. A list is of promises of batches that are read one after the other. */
+export type RowsToReturn = AsyncIterable<BatchRows> | Iterable<Promise<BatchRows>>;
+
+/**
+ * Makes record batches of rows.
+ * @param open begins to read the rows
+ */
 export async function* returnedBatches(
-  batches: AsyncIterable<BatchRows>,
+  open: () => Promise<RowsToReturn>,
   request: ReturnOptions,
   numbers: RowNumbers,
 ): AsyncGenerator<RecordBatch> {
-  const { projection, memory, signal } = request;
   try {
-    for await (const rows of batches) {
-      const bytes = rows.columns.reduce((sum, column) => sum + columnBytes(column), 0);
-      memory?.note(SELECTED, bytes);
-      for (const part of partsOf(rows, rowsAtOnce(request, bytes / rows.rowCount))) {
-        signal?.throwIfAborted();
-        yield await batchOf(part, projection, numbers, signal);
-      }
+    const opened = await open();
+    if (Symbol.iterator in opened) {
+      // The stream that `for await` would make of them has promises of its own.
+      for (const reading of opened)
+        for (const batch of batchesOf(await reading, request, numbers)) yield batch;
+    } else {
+      for await (const rows of opened) for (const batch of batchesOf(rows, request, numbers)) yield batch;
     }
   } finally {
-    memory?.note(SELECTED, 0);
+    request.memory?.note(SELECTED, 0);
+  }
+}
+
+/** Makes the batches of some rows, one after the other. */
+function* batchesOf(rows: BatchRows, request: ReturnOptions, numbers: RowNumbers) {
+  const { projection, memory, signal } = request;
+  const bytes = rows.columns.reduce((sum, column) => sum + columnBytes(column), 0);
+  memory?.note(SELECTED, bytes);
+  for (const part of partsOf(rows, rowsAtOnce(request, bytes / rows.rowCount))) {
+    signal?.throwIfAborted();
+    yield batchOf(part, projection, numbers, signal);
   }
 }
 

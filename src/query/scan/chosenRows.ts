@@ -86,17 +86,26 @@ export async function* takenBatches(
   rows: Uint32Array,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ScannedRows> {
+  for (let start = 0; start < rows.length; start += TAKEN_ROWS)
+    yield takeFragmentRows(source, plan, fragment, rows.slice(start, start + TAKEN_ROWS), signal);
+}
+
+/** Reads some rows of a fragment, ascending and few enough for one batch. */
+export async function takeFragmentRows(
+  source: FragmentSource,
+  plan: RowsPlan,
+  fragment: DataFragment,
+  picked: Uint32Array,
+  signal: AbortSignal | undefined,
+): Promise<ScannedRows> {
   const stored = await openFragment(source, fragment, plan.leaves);
-  for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
-    const picked = rows.slice(start, start + TAKEN_ROWS);
-    const rowCount = picked.length;
-    const places = { fragmentId: fragment.id, start: 0, picked };
-    const taken = await takeColumns(source, plan, stored, picked, signal);
-    const columns = plan.hasBlobs
-      ? await (await blobReading.get()).readBlobs(source, plan, taken)
-      : taken.columns;
-    yield { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
-  }
+  const rowCount = picked.length;
+  const places = { fragmentId: fragment.id, start: 0, picked };
+  const taken = await takeColumns(source, plan, stored, picked, signal);
+  const columns = plan.hasBlobs
+    ? await (await blobReading.get()).readBlobs(source, plan, taken)
+    : taken.columns;
+  return { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
 }
 
 /** Yields the rows of a fragment at ascending physical offsets. The batches must contain all of them. */

@@ -54,13 +54,17 @@ export async function refuseLogs(
   );
 }
 
-/** @throws UnsupportedError for a version with rows outside its fragments */
-export async function refuseBufferedRows({
+/**
+ * Refuses a version with rows outside its fragments. Undefined if it cannot have any.
+ * @throws UnsupportedError
+ */
+export const refuseBufferedRows = ({
   table,
   file,
-}: Pick<OpenVersion, "table" | "file">): Promise<void> {
-  if (!mayBufferRows(file)) return;
-  const { disk, root } = table;
+}: Pick<OpenVersion, "table" | "file">): Promise<void> | undefined =>
+  mayBufferRows(file) ? refuseLogsWithRows(table) : undefined;
+
+async function refuseLogsWithRows({ disk, root }: OpenVersion["table"]): Promise<void> {
   const directory = join(root, "_mem_wal");
   for (const shard of (await disk.list(directory)) ?? []) {
     const entries = (await disk.list(join(directory, shard.name))) ?? [];

@@ -116,7 +116,7 @@ export class LatestVersions {
     const counted = this.#countsUp ? await this.countUp(tableRoot) : null;
     if (counted !== null) return counted;
     const directory = versionsDirectory(tableRoot);
-    return this.#findIn(tableRoot, directory, await this.#disk.stat(directory));
+    return await this.#findIn(tableRoot, directory, await this.#disk.stat(directory));
   }
 
   /** Returns a version, possibly superseded a moment ago, for callers that only ask if one exists. */

@@ -27,7 +27,7 @@ import { parseFieldPath } from "../../ident.js";
 import { replaceFile } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import { declarationOf, REFRESH_SIGNATURES } from "../../schema/computedFields.js";
-import { fieldFinder, fieldIdsOf, findField } from "../../schema/fieldPaths.js";
+import { fieldIdsOf, findField } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
 import { isStringMap } from "../../table/versions/jsonValues.js";
 import { refreshDirectory } from "../../table/versions/paths.js";
@@ -127,7 +127,6 @@ async function signedColumn({ file }: OpenVersion, field: TableField): Promise<S
   const declaration = declarationOf(field);
   if (declaration?.kind !== "sql" || !field.metadata.has(REFRESH_SIGNATURES)) return null;
   const fields = decodeSchema(file.manifest.fields, file.path);
-  const find = fieldFinder();
   const inputs: InputField[] = [];
   const add = (input: TableField, names: readonly string[], around: readonly number[]): void => {
     const ids = [input.id, ...around];
@@ -136,7 +135,7 @@ async function signedColumn({ file }: OpenVersion, field: TableField): Promise<S
   };
   for (const path of declaration.inputs) {
     const names = parseFieldPath(path);
-    const located = findField(fields, names, find);
+    const located = findField(fields, names);
     if (located === null) return null;
     const around = located.chain.slice(0, -1).map(({ id }) => id);
     add(located.field, names, around.toReversed());

@@ -197,7 +197,7 @@ async function bySql(
 async function namingRows<Result>(
   label: string,
   offsets: Uint32Array,
-  compute: () => Promise<Result>,
+  compute: () => Result | Promise<Result>,
 ): Promise<Result> {
   try {
     return await compute();

@@ -16,7 +16,7 @@ import { formatFieldPath, isWellFormed } from "../../ident.js";
 import { castBetween } from "../../schema/cast.js";
 import { type Cast, type RowOf, rowsOfItems } from "../../schema/castRows.js";
 import { isComputed } from "../../schema/computedFields.js";
-import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import { allFields, type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import {
   assignFieldIds,
   decodeSchema,
@@ -77,9 +77,8 @@ export function planAlteredColumns(
   const { manifest, path } = base;
   const fields = decodeSchema(manifest.fields, path);
   const changes = new Map<number, Change>();
-  const find = fieldFinder();
   for (const alteration of alterations) {
-    const located = resolveField(fields, alteration.path, find);
+    const located = resolveField(fields, alteration.path);
     changes.set(located.field.id, planChange(located, changes.get(located.field.id), alteration));
   }
   const { schema, newIds } = alteredSchema(

@@ -3,7 +3,7 @@
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath } from "../../ident.js";
-import { type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import { type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import { decodeSchema, isPacked, storageOf, type TableField } from "../../schema/schema.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 
@@ -16,9 +16,8 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 export function planDroppedFields(base: ManifestFile, paths: readonly string[]): Field[] {
   const fields = decodeSchema(base.manifest.fields, base.path);
   const dropped = new Set<number>();
-  const find = fieldFinder();
   for (const path of new Set(paths)) {
-    const located = resolveField(fields, path, find);
+    const located = resolveField(fields, path);
     checkSeparable(located, "dropped");
     dropped.add(located.field.id);
   }

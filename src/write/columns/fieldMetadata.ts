@@ -16,7 +16,7 @@ import {
 } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
 import { declarationOf } from "../../schema/computedFields.js";
-import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import { allFields, type FieldAtPath, resolveField } from "../../schema/fieldPaths.js";
 import {
   decodeSchema,
   isPacked,
@@ -69,9 +69,8 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
   const { manifest } = base;
   const fields = decodeSchema(manifest.fields, base.path);
   const pending = new Map<number, PendingUpdate>();
-  const find = fieldFinder();
   for (const change of changes) {
-    const field = resolveField(fields, change.path, find);
+    const field = resolveField(fields, change.path);
     const update = pending.get(field.field.id) ?? {
       field,
       metadata: new Map(field.field.metadata),

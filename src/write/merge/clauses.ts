@@ -8,7 +8,7 @@ import { type ValueType, valueTypeOfField } from "../../expression/values/types.
 import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import type { FilterParameters } from "../../namespace/queries.js";
 import { type KeyForm, keyFormOf } from "../../query/compare/keyColumns.js";
-import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import { resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { AcceptedLogs } from "../../table/versions/bufferedRows.js";
 
@@ -82,9 +82,8 @@ export async function planMerge(
 }
 
 function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[] {
-  const find = fieldFinder();
   const parts = on.map((text) => {
-    const { path, chain, field } = resolveField(fields, asSpelled(text, fields), find);
+    const { path, chain, field } = resolveField(fields, asSpelled(text, fields));
     if (chain.slice(0, -1).some(({ type }) => type.kind !== "struct")) {
       throw new InvalidInputError(`on: ${path} lies in a list, and rows have many values of it`);
     }
