@@ -7,6 +7,7 @@
 import { countedBatches } from "../../arrow/exchange/countedBatches.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
+import { mapParallel } from "../../async/parallel.js";
 import type { WorkerPool } from "../../async/workerPool.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
 import type { FileVersion } from "../../file/container/page.js";
@@ -20,6 +21,9 @@ import { physicalRowCount } from "../../table/fragments/tableStatistics.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";
+
+/** Threads encode and write one file while this thread computes the values of another. */
+const FRAGMENTS_AT_ONCE = 2;
 
 /** Columns to write. */
 export interface NewColumns extends Pick<WriterOptions, "lastPageBytes"> {
@@ -71,23 +75,42 @@ export class ColumnFiles {
     columns: NewColumns,
     version: FileVersion,
   ): Promise<DataFragment[]> {
-    const added: DataFragment[] = [];
-    for (const fragment of fragments) {
-      const { signal, onRows } = this.#options;
-      signal?.throwIfAborted();
-      const newFiles = await this.#filesFor(fragment, columns, version);
-      this.#doneRows += fragment.physicalRows;
-      onRows?.(this.#doneRows, this.#totalRows);
-      const { files: others } = withoutFields(fragment, new Set(newFiles.flatMap((file) => file.fields)));
-      added.push({ ...fragment, files: [...others, ...newFiles] });
-    }
+    const { signal } = this.#options;
+    const failures = new Map<number, unknown>();
+    const addToOne = async (fragment: DataFragment, index: number): Promise<DataFragment> => {
+      if (failures.size > 0) return fragment;
+      try {
+        return await this.#addToOne(fragment, columns, version);
+      } catch (error) {
+        failures.set(index, error);
+        return fragment;
+      }
+    };
+    const added = await mapParallel(fragments, FRAGMENTS_AT_ONCE, addToOne, signal);
+    // The first fragment that fails counts, even if a later one failed sooner.
+    if (failures.size > 0) throw failures.get(Math.min(...failures.keys()));
     return added;
+  }
+
+  async #addToOne(fragment: DataFragment, columns: NewColumns, version: FileVersion): Promise<DataFragment> {
+    const { onRows } = this.#options;
+    let told = 0;
+    const tell = (rowCount: number): void => {
+      this.#doneRows += rowCount - told;
+      told = rowCount;
+      onRows?.(this.#doneRows, this.#totalRows);
+    };
+    const newFiles = await this.#filesFor(fragment, columns, version, tell);
+    tell(fragment.physicalRows);
+    const { files: others } = withoutFields(fragment, new Set(newFiles.flatMap((file) => file.fields)));
+    return { ...fragment, files: [...others, ...newFiles] };
   }
 
   async #filesFor(
     fragment: DataFragment,
     columns: NewColumns,
     version: FileVersion,
+    onRows: (rowCount: number) => void,
   ): Promise<readonly DataFile[]> {
     if (fragment.physicalRows < 1 || fragment.physicalRows > MAX_BARE_FILE_ROWS) {
       throw new UnsupportedError(
@@ -106,9 +129,8 @@ export class ColumnFiles {
     if (before !== undefined) return before.files;
     const { disk, root } = this.#table;
     const plan = planColumns(columns, version);
-    const { onRows, pool, signal } = this.#options;
-    const tell = onRows && ((rowCount: number) => onRows(this.#doneRows + rowCount, this.#totalRows));
-    const rows = await writeRows(disk, root, plan, countedBatches(columns.rowsOf(fragment), tell), {
+    const { pool, signal } = this.#options;
+    const rows = await writeRows(disk, root, plan, countedBatches(columns.rowsOf(fragment), onRows), {
       version,
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
       within: root,
