@@ -18,6 +18,7 @@ import { evaluate, testRows } from "./evaluate/evaluate.js";
 import { isExpression } from "./isExpression.js";
 import { parseInSteps } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
+import type { AllocateResult } from "./values/operands.js";
 import { isNullConstant } from "./values/scalars.js";
 import type { PlainType, TypedField, ValueType } from "./values/types.js";
 
@@ -60,11 +61,11 @@ export class BoundExpression {
 
   /**
    * Computes the value of each row.
-   * @param target memory that floats may take; the result then uses it. Default: new memory
+   * @param allocate may be called once, for the memory of floats or of joined texts. Default: new memory
    * @throws InvalidInputError if a row has none: a division by zero, a cast of a text that is not a number
    */
-  evaluate(columns: readonly Column[], rowCount: number, target?: Float64Array): Steps<Column> {
-    return evaluate(this.#node, { columns, rowCount }, target);
+  evaluate(columns: readonly Column[], rowCount: number, allocate?: AllocateResult): Steps<Column> {
+    return evaluate(this.#node, { columns, rowCount }, allocate);
   }
 
   /**

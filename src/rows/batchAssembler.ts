@@ -263,11 +263,14 @@ export class BatchAssembler {
   /** @param isLazy true if the page's bytes stay valid as long as the values made from them */
   #decode({ leaf, rows: { rowCount, layout, buffers, origin } }: LeafPage, isLazy: boolean): Column {
     const leafLayout = this.#plan.leaves[leaf].layout;
-    const reused = isLazy && this.#batchBytes === undefined ? this.#reused?.[leaf] : undefined;
+    const reused = isLazy ? this.#reused?.[leaf] : undefined;
     reused?.recycle();
     return decodePage(leafLayout, layout, rowCount, buffers, origin, {
       keepsDictionary: this.#keepsDictionary(leaf),
-      ...(reused && { allocate: (byteLength) => reused.lend(byteLength).fill(0) }),
+      ...(reused && { allocateTexts: (byteLength) => reused.lend(byteLength) }),
+      // The bytes of a batch are known only once its values are decoded.
+      ...(reused &&
+        this.#batchBytes === undefined && { allocate: (byteLength) => reused.lend(byteLength).fill(0) }),
     });
   }
 

@@ -17,7 +17,7 @@ import { takeWhere } from "../kernels/choice.js";
 import { lookUpInChunks } from "../kernels/compareChunks.js";
 import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { bytesBeforeValue, estimatedBytes, takeBounded } from "../values/boundedTake.js";
-import { bitsColumn, bitsOf, madeBy, type Operand } from "../values/operands.js";
+import { type AllocateResult, bitsColumn, bitsOf, madeBy, type Operand } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase, ColumnReference, Constant } from "./bound.js";
 import { floatsOf } from "./floatBlocks.js";
@@ -34,19 +34,21 @@ export interface Inputs {
   readonly rowCount: number;
 }
 
-/** @param target memory that the result takes, if it is computed by `floatBlocks`. Default: new memory */
-export function* evaluate(node: Bound, inputs: Inputs, target?: Float64Array): Steps<Column> {
-  if (node.kind === "call" && node.floats !== undefined && target !== undefined) {
-    const floats = yield* floatsOf(node, inputs, target);
+/** @param allocate makes the memory of floats, or of texts that are joined. Default: new memory */
+export function* evaluate(node: Bound, inputs: Inputs, allocate?: AllocateResult): Steps<Column> {
+  if (node.kind === "call" && node.floats !== undefined && allocate !== undefined) {
+    const floats = yield* floatsOf(node, inputs, allocate);
     if (floats !== null) return floats;
   }
-  const parts: Column[] = [];
-  for (const part of partsOf(inputs)) parts.push(yield* evaluatePart(node, part));
-  return parts.length === 1 ? parts[0] : yield* concatInSteps(parts.map(plainColumn));
+  const parts = partsOf(inputs);
+  if (parts.length === 1) return yield* evaluatePart(node, inputs, allocate);
+  const columns: Column[] = [];
+  for (const part of parts) columns.push(yield* evaluatePart(node, part));
+  return yield* concatInSteps(columns.map(plainColumn));
 }
 
-function* evaluatePart(node: Bound, inputs: Inputs): Steps<Column> {
-  const { column, step } = yield* run(node, inputs);
+function* evaluatePart(node: Bound, inputs: Inputs, allocate?: AllocateResult): Steps<Column> {
+  const { column, step } = yield* run(node, inputs, allocate);
   return step === 1 ? column : yield* takeBounded(column, new Uint32Array(inputs.rowCount), MAX_REPEATED);
 }
 
@@ -91,7 +93,8 @@ function partsOf(inputs: Inputs): readonly Inputs[] {
 const MAX_PART_BYTES = 2 ** 24;
 const PART_BYTES = 2 ** 22;
 
-function* run(node: Bound, inputs: Inputs): Steps<Operand> {
+/** @param allocate makes the memory of the last call's result. Default: new memory */
+function* run(node: Bound, inputs: Inputs, allocate?: AllocateResult): Steps<Operand> {
   switch (node.kind) {
     case "constant":
     case "column":
@@ -106,7 +109,7 @@ function* run(node: Bound, inputs: Inputs): Steps<Operand> {
       }
       const operands: Operand[] = [];
       for (const operand of node.operands) operands.push(yield* operandInSteps(operand, inputs));
-      return yield* call(node, operands, inputs.rowCount);
+      return yield* call(node, operands, inputs.rowCount, allocate);
     }
     case "nullTest": {
       const { column, step } = yield* operandInSteps(node.operand, inputs);
@@ -217,13 +220,18 @@ function validityOf(column: Column): Validity | null {
   return { bytes: new Uint8Array((column.length + 7) >>> 3), bitOffset: 0, nullCount: column.length };
 }
 
-function* call(node: BoundCall, operands: readonly Operand[], rowCount: number): Steps<Operand> {
+function* call(
+  node: BoundCall,
+  operands: readonly Operand[],
+  rowCount: number,
+  allocate?: AllocateResult,
+): Steps<Operand> {
   if (rowCount === 0) return { column: nullsOf(node.type, 0), step: 1 };
   const varying = operands.filter(({ step }) => step === 1);
   const isOnce = varying.length === 0 && node.isVolatile !== true;
   const column = isOnce
     ? yield* callOnce(node, operands)
-    : yield* callPerRow(node, operands, varying, rowCount);
+    : yield* callPerRow(node, operands, varying, rowCount, allocate);
   if (rowCount >= STEP_ROWS) yield;
   return { column, step: isOnce ? 0 : 1 };
 }
@@ -245,8 +253,9 @@ function* callPerRow(
   operands: readonly Operand[],
   varying: readonly Operand[],
   rowCount: number,
+  allocate?: AllocateResult,
 ): Steps<Column> {
-  if (!node.isStrict) return yield* madeBy(node.kernel(operands.map(plain), rowCount, null));
+  if (!node.isStrict) return yield* madeBy(node.kernel(operands.map(plain), rowCount, null, allocate));
   // A constant operand of a strict call is never null, but the one value of a column may be.
   if (operands.some(({ column, step }) => step === 0 && !isThere(column)))
     return nullsOf(node.type, rowCount);

@@ -6,7 +6,8 @@
 import type { Column, FixedColumn, Validity } from "../../arrow/columns/column.js";
 import { bothValid } from "../../arrow/columns/validity.js";
 import { Pace, type Steps } from "../../async/eventLoop.js";
-import { type NumberLane, numbersOf, wordLane } from "../values/operands.js";
+import { unfilledBytes } from "../../platform/native.js";
+import { type AllocateResult, type NumberLane, numbersOf, wordLane } from "../values/operands.js";
 import { FLOAT64, type ValueType } from "../values/types.js";
 import type { Bound, BoundCall, FloatOperator } from "./bound.js";
 
@@ -36,25 +37,26 @@ const isFloat64 = (type: ValueType): boolean => type.kind === "float" && type.bi
 
 /**
  * Computes a call with {@link BoundCall.floats}; null if a column is not plain.
- * @param target memory of the result. Default: new memory
+ * @param allocate makes the memory of the result. Default: new memory
  */
 export function* floatsOf(
   call: BoundCall,
   { columns, rowCount }: { readonly columns: readonly Column[]; readonly rowCount: number },
-  target: Float64Array = new Float64Array(rowCount),
+  allocate: AllocateResult = unfilledBytes,
 ): Steps<FixedColumn | null> {
   const blocks = new FloatBlocks(columns, rowCount);
   const read = blocks.reader(call);
   if (read === null) return null;
+  const values = allocate(8 * rowCount);
+  const floats = new Float64Array(values.buffer, values.byteOffset, rowCount);
   const pace = new Pace(STEP_BLOCKS);
   for (let start = 0; start < rowCount; start += BLOCK) {
     const count = Math.min(BLOCK, rowCount - start);
     const block = read(start, count);
-    target.set(block.length === count ? block : block.subarray(0, count), start);
+    floats.set(block.length === count ? block : block.subarray(0, count), start);
     if (pace.isStep(blocks.size)) yield;
   }
   if (rowCount >= STEP_ROWS) yield;
-  const values = new Uint8Array(target.buffer, target.byteOffset, 8 * rowCount);
   return { kind: "fixed", length: rowCount, validity: blocks.validity, byteWidth: 8, values };
 }
 

@@ -5,8 +5,9 @@ import { Pace, type Steps } from "../../async/eventLoop.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ColumnTest } from "../evaluate/bound.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
+import { joinedTexts } from "../kernels/joinTexts.js";
 import { partTest, textsTest } from "../kernels/like.js";
-import { joinedTexts, numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
+import { numberRows, TextLane, textRows, truthRows } from "../kernels/textRows.js";
 import { countCharacters, countCharactersInSteps, endOfCharacter, pointAt } from "../values/characters.js";
 import { byteLane, decodeText, type Operand, type ValueKernel, validWhere } from "../values/operands.js";
 import { BOOL, INT32, INT64, STRING } from "../values/types.js";
@@ -148,9 +149,9 @@ const concat: FunctionDefinition = (types) => {
     operands: types.map(() => STRING),
     type: STRING,
     isStrict: false,
-    kernel: function* run(operands, length) {
+    kernel: function* run(operands, length, _valid, allocate) {
       const lanes = operands.map((operand) => new TextLane(operand));
-      const joined = yield* joinedTexts(lanes, length);
+      const joined = yield* joinedTexts(lanes, length, allocate);
       if (joined !== null) return joined;
       return yield* textRows("concat", lanes, length, null, function* write(row, texts) {
         for (const lane of lanes) {

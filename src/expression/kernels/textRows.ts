@@ -10,8 +10,6 @@ import { INT64 } from "../values/types.js";
 import { STEP_BYTES } from "../values/work.js";
 import { fixedColumn } from "./arithmetic.js";
 
-/** Texts up to this number of bytes are copied byte by byte, which takes less than a view of them. */
-const SHORT_BYTES = 48;
 /** Work of a row besides its bytes. */
 const ROW_WORK = 64;
 
@@ -52,15 +50,6 @@ export class TextLane {
 
   putInto(row: number, texts: GrowingTexts): void {
     texts.put(this.bytes, this.start(row), this.end(row));
-  }
-
-  /** Copies the text of a row. @returns its end in the target */
-  copyInto(row: number, target: Uint8Array, position: number): number {
-    const { bytes } = this;
-    const [start, end] = [this.start(row), this.end(row)];
-    if (end - start > SHORT_BYTES) target.set(bytes.subarray(start, end), position);
-    else for (let from = start, to = position; from < end; from++, to++) target[to] = bytes[from];
-    return position + end - start;
   }
 
   of(row: number): Uint8Array {
@@ -118,41 +107,6 @@ export function* textRows(
     if (pace.isStep(row, byteCount)) yield;
   }
   return yield* texts.finish(valid);
-}
-
-/** Maximum bytes of a batch of texts that are joined row by row without steps inside a row. */
-const JOINED_BYTES = 2 ** 22;
-/** Rows that are joined in one step. */
-const JOINED_ROWS = 2 ** 13;
-
-/** Joins the texts of each row, nulls as empty texts. Returns null for a batch of many bytes. */
-export function* joinedTexts(lanes: readonly TextLane[], length: number): Steps<Column | null> {
-  if (length === 0) return null;
-  let byteCount = 0;
-  for (const lane of lanes)
-    byteCount += lane.isConstant ? length * lane.size(0) : lane.end(length - 1) - lane.start(0);
-  if (byteCount > JOINED_BYTES) return null;
-  const bytes = new Uint8Array(byteCount);
-  const offsets = new Int32Array(length + 1);
-  for (let start = 0; start < length; start += JOINED_ROWS) {
-    if (start > 0) yield;
-    joinRows(lanes, bytes, offsets, start, Math.min(start + JOINED_ROWS, length));
-  }
-  return { kind: "variable", length, validity: null, offsets, bytes: bytes.subarray(0, offsets[length]) };
-}
-
-function joinRows(
-  lanes: readonly TextLane[],
-  bytes: Uint8Array,
-  offsets: Int32Array,
-  start: number,
-  end: number,
-): void {
-  let position = offsets[start];
-  for (let row = start; row < end; row++) {
-    for (const lane of lanes) if (!lane.isNull(row)) position = lane.copyInto(row, bytes, position);
-    offsets[row + 1] = position;
-  }
 }
 
 /** Computes a whole number for each row, which is not negative. @param bits of the numbers of the column */

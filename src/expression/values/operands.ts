@@ -20,12 +20,17 @@ export interface Operand {
  * milliseconds.
  * @param valid rows in which no operand is null; null for all. The kernel must not fail on other rows; their
  * results are ignored
+ * @param allocate makes the memory of the result. Default: new memory
  */
 export type ValueKernel = (
   operands: readonly Operand[],
   length: number,
   valid: Validity | null,
+  allocate?: AllocateResult,
 ) => Column | Steps<Column>;
+
+/** Makes memory with arbitrary content for a result, at a multiple of 8. Called at most once. */
+export type AllocateResult = (byteLength: number) => Uint8Array<ArrayBuffer>;
 
 /** Returns the result of a kernel, which may run in steps. */
 export function* madeBy(result: Column | Steps<Column>): Steps<Column> {

@@ -11,6 +11,7 @@ import { runAsync, type Steps, yieldToEventLoop } from "../../async/eventLoop.js
 import { positionsOfOnes } from "../../bytes/bits.js";
 import { NumberList } from "../../bytes/growing.js";
 import { truesOf } from "../../expression/kernels/logic.js";
+import type { AllocateResult } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
 import type { MemoryShare } from "../../memory.js";
 import { type Computation, columnsFrom, compute } from "../columns/computedColumns.js";
@@ -77,14 +78,14 @@ async function* operandRows(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<OperandRows> {
   /** Memory of the floats that each operand computes. A batch is used before the next one is made. */
-  const floats = new Map<Computation, Float64Array>();
+  const floats = new Map<Computation, Uint8Array<ArrayBuffer>>();
   for await (const { columns, rowCount, rows = null } of batches) {
     signal?.throwIfAborted();
     const some = new TakenColumns(columns, rows);
     const make = async (computation: Computation): Promise<Column> => {
       if (computation.expression.column === null) {
-        const target = isFloat64(computation) ? targetOf(floats, computation, rowCount) : undefined;
-        return compute(computation, numbers, some.of(computation), rowCount, signal, target);
+        const allocate = isFloat64(computation) ? memoryOf(floats, computation) : undefined;
+        return compute(computation, numbers, some.of(computation), rowCount, signal, allocate);
       }
       return (await columnsFrom(computation.inputs, numbers, some.of(computation)))[0];
     };
@@ -104,17 +105,15 @@ async function* operandRows(
 const isFloat64 = ({ expression: { type } }: Computation): boolean =>
   type.kind === "float" && type.bits === 64;
 
-function targetOf(
-  floats: Map<Computation, Float64Array>,
-  computation: Computation,
-  rowCount: number,
-): Float64Array {
-  const target = floats.get(computation);
-  if (target !== undefined && target.length >= rowCount) return target;
-  const larger = new Float64Array(rowCount);
-  floats.set(computation, larger);
-  return larger;
-}
+const memoryOf =
+  (floats: Map<Computation, Uint8Array<ArrayBuffer>>, computation: Computation): AllocateResult =>
+  (byteLength) => {
+    const before = floats.get(computation);
+    if (before !== undefined && before.length >= byteLength) return before.subarray(0, byteLength);
+    const larger = new Uint8Array(byteLength);
+    floats.set(computation, larger);
+    return larger;
+  };
 
 /** True if the operand is a stored column, which is not taken apart. */
 const isWhole = ({ expression, inputs }: Computation): boolean =>

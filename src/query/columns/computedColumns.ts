@@ -6,6 +6,7 @@ import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
 import { runAsync } from "../../async/eventLoop.js";
 import type { Effort } from "../../expression/evaluate/bound.js";
 import type { BoundExpression } from "../../expression/expression.js";
+import type { AllocateResult } from "../../expression/values/operands.js";
 import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
 import type { ColumnSource } from "./columnReads.js";
 import { addressesAmong } from "./rowAddresses.js";
@@ -65,7 +66,7 @@ export async function columnsFrom(
 
 /**
  * Computes a column of some rows.
- * @param target memory that floats may take. Default: new memory
+ * @param allocate makes the memory of floats, or of joined texts. Default: new memory
  */
 export async function compute(
   { expression, inputs }: Computation,
@@ -73,10 +74,10 @@ export async function compute(
   columns: readonly Column[],
   rowCount: number,
   signal: AbortSignal | undefined,
-  target?: Float64Array,
+  allocate?: AllocateResult,
 ): Promise<Column> {
   const inputColumns = await columnsFrom(inputs, numbers, columns);
-  return withoutDictionaries(await runAsync(expression.evaluate(inputColumns, rowCount, target), signal));
+  return withoutDictionaries(await runAsync(expression.evaluate(inputColumns, rowCount, allocate), signal));
 }
 
 /**

@@ -17,6 +17,7 @@ import { InternalError, InvalidInputError, TableSchemaValidationError } from "..
 import type { Field } from "../../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../../format/table.js";
 import { formatFieldPath } from "../../ident.js";
+import { Arena } from "../../io/memory/arena.js";
 import type { FragmentSource } from "../../query/columns/fragmentColumns.js";
 import { resolveProjection } from "../../query/columns/projection.js";
 import { type ReaderEnvironment, versionSource } from "../../query/indexes/versionSource.js";
@@ -97,9 +98,8 @@ function newColumns(
   const places = new Map(paths.map((path, index) => [path, index]));
   const source = versionSource(open);
   const present = decodeSchema(open.file.manifest.fields, open.file.path);
-  /** Memory of the floats that each column computes, for transient batches. */
-  const floats: Float64Array[] = [];
-  const derivation: Derivation = {
+  /** @param memory holds the values of each column in turn, for transient batches */
+  const derivationInto = (memory: readonly Arena<ArrayBuffer>[]): Derivation => ({
     projection: resolveProjection(present, new Map(), paths),
     fields,
     steps: computed.reduce((sum, { expression }) => sum + expression.effort.size, 0),
@@ -113,21 +113,29 @@ function newColumns(
         const inputs = values.expression.paths.map(
           (path) => columns[places.get(formatFieldPath(path)) ?? -1],
         );
-        if (isTransient && values.expression.type.kind === "float")
-          floats[index] ??= new Float64Array(BATCH_ROWS);
-        made.push(yield* computeColumn(values, inputs, rowCount, isTransient ? floats[index] : undefined));
+        const allocate = (byteLength: number) => {
+          memory[index].recycle();
+          return memory[index].lend(byteLength);
+        };
+        made.push(yield* computeColumn(values, inputs, rowCount, isTransient ? allocate : undefined));
       }
       return made;
     },
     nullStructs: fileVersionOf(open.file) !== "2.0",
     signal,
+  });
+  const rowsOf = async function* (fragment: DataFragment): AsyncGenerator<InputBatch> {
+    const memory = written.map(() => new Arena(source.scratch));
+    yield* derivedRows(source, fragment, derivationInto(memory));
+    // Who asks for more has used the last batch. If nobody asks, the garbage collector frees the memory.
+    for (const arena of memory) arena.release();
   };
   // After renames and casts, the same expression may name other columns.
   const meanings = computed.map(({ text, inputs }) => [text, inputs.map(shapeOf)]);
   return {
     fields,
     key: JSON.stringify(["computed", fields.map(shapeOf), meanings]),
-    rowsOf: (fragment) => derivedRows(source, fragment, derivation),
+    rowsOf,
   };
 }
 

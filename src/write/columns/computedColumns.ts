@@ -4,6 +4,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import type { Steps } from "../../async/eventLoop.js";
 import { UnsupportedError } from "../../errors.js";
 import type { BoundExpression } from "../../expression/expression.js";
+import type { AllocateResult } from "../../expression/values/operands.js";
 import type { ValueType } from "../../expression/values/types.js";
 import { fieldOfValues, withoutDictionaries } from "../../expression/values/valueField.js";
 import { formatFieldPath } from "../../ident.js";
@@ -72,14 +73,14 @@ const withoutMetadata = ({ name, type, nullable, children }: TableField): NewFie
 
 /**
  * Computes the values of a column for some rows.
- * @param target memory that floats may take. Default: new memory
+ * @param allocate makes the memory of floats, or of joined texts. Default: new memory
  */
 export function* computeColumn(
   { expression, copied }: ComputedColumn,
   inputs: readonly Column[],
   rowCount: number,
-  target?: Float64Array,
+  allocate?: AllocateResult,
 ): Steps<Column> {
-  const column = yield* expression.evaluate(inputs, rowCount, target);
+  const column = yield* expression.evaluate(inputs, rowCount, allocate);
   return copied === null ? withoutDictionaries(column) : column;
 }
