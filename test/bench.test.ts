@@ -114,7 +114,7 @@ it("computes medians and ratios, and draws them", () => {
     date: "2000-01-01T00:00:00Z",
   };
   const report: Report = { machine, small: false, cases: [figures] };
-  expect(formatMarkdown(report)).toContain("| a & b | 5.0 ms | 20.0 ms | 4.00× |  |  | 2.00 MB |");
+  expect(formatMarkdown(report)).toContain("| a & b | 5.0 ms | 20.0 ms | 4.00× |  | 2.00 MB |");
   const chart = renderChart(report, "read");
   expect(chart).toContain("a &amp; b");
   expect(chart.match(/<rect class="(ours|reference)"/g)).toHaveLength(2);
