@@ -23,10 +23,11 @@
  * their inputs by the same key.
  */
 
+import { fieldNamed } from "../arrow/types/fieldNamed.js";
 import { parseBoundedJson } from "../bytes/boundedJson.js";
 import { InvalidInputError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
-import { type FieldAtPath, fieldNamed, findField } from "./fieldPaths.js";
+import { type FieldAtPath, findField } from "./fieldPaths.js";
 import type { TableField } from "./schema.js";
 
 /** The function or SQL that computes a column, as the field's metadata declares it. */

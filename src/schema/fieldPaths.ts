@@ -3,6 +3,7 @@
  * `entries`, key and value of a map. They are case-sensitive. Pure.
  */
 
+import { fieldNamed } from "../arrow/types/fieldNamed.js";
 import { TableColumnNotFoundError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import { nearestHint } from "../nearestName.js";
@@ -16,19 +17,6 @@ export interface FieldAtPath {
   readonly chain: readonly TableField[];
   /** Last field of the chain. */
   readonly field: TableField;
-}
-
-/** Names of the levels that were looked at. Lists of fields never change. */
-const namesOfLevels = new WeakMap<readonly TableField[], ReadonlyMap<string, TableField>>();
-
-/** Finds a field among its siblings by name. If several have the name, the first one counts. */
-export function fieldNamed(siblings: readonly TableField[], name: string): TableField | undefined {
-  let byName = namesOfLevels.get(siblings);
-  if (byName === undefined) {
-    byName = new Map(siblings.toReversed().map((field) => [field.name, field]));
-    namesOfLevels.set(siblings, byName);
-  }
-  return byName.get(name);
 }
 
 /**

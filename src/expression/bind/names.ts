@@ -1,5 +1,6 @@
 /** Finds the columns of names. An unquoted name of a column matches in any case if only one does. */
 
+import { fieldNamed } from "../../arrow/types/fieldNamed.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
 import { formatFieldPath, formatQuotedPath } from "../../ident.js";
 import { nearestNames } from "../../nearestName.js";
@@ -8,26 +9,9 @@ import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type { SyntaxOf } from "../parse/syntax.js";
 import { type TypedField, type ValueType, valueTypeOfField } from "../values/types.js";
 
-/** The fields of the latest expression by their names: the next is often on the same table. */
-let latest: FieldsByName | null = null;
-
-interface FieldsByName {
-  readonly fields: readonly TypedField[];
-  readonly byName: ReadonlyMap<string, TypedField>;
-}
-
-/** Returns fields by name. If several have a name, the first one counts. */
-function fieldsByName(fields: readonly TypedField[]): ReadonlyMap<string, TypedField> {
-  if (latest?.fields !== fields) {
-    latest = { fields, byName: new Map(fields.toReversed().map((field) => [field.name, field])) };
-  }
-  return latest.byName;
-}
-
 /** The columns of a table for expressions, and the columns that one expression needs. */
 export class Names {
   readonly #fields: readonly TypedField[];
-  readonly #byName: ReadonlyMap<string, TypedField>;
   #byFolded: Map<string, TypedField[]> | null = null;
   readonly #references = new Map<string, ColumnReference>();
   /** Paths of the needed columns, in order. */
@@ -37,18 +21,18 @@ export class Names {
 
   constructor(fields: readonly TypedField[]) {
     this.#fields = fields;
-    this.#byName = fieldsByName(fields);
   }
 
   /** True if the table has a column of exactly this name. */
   has(name: string): boolean {
-    return this.#byName.has(name);
+    return fieldNamed(this.#fields, name) !== undefined;
   }
 
   /** @throws TableColumnNotFoundError with the nearest names, InvalidInputError for an ambiguous name */
   resolve(name: SyntaxOf<"name">, source: ExpressionSource): ColumnReference {
     const [first, ...members] = name.segments;
-    const top = this.#byName.get(first) ?? (name.isExact ? undefined : this.#inAnyCase(first, name, source));
+    const top =
+      fieldNamed(this.#fields, first) ?? (name.isExact ? undefined : this.#inAnyCase(first, name, source));
     if (top === undefined) throw missing(source, name, [first], this.#fields);
     const path = [top.name];
     let field = top;

@@ -36,10 +36,6 @@ export interface Inputs {
 
 /** @param allocate makes the memory of floats, or of texts that are joined. Default: new memory */
 export function* evaluate(node: Bound, inputs: Inputs, allocate?: AllocateResult): Steps<Column> {
-  if (node.kind === "call" && node.floats !== undefined && allocate !== undefined) {
-    const floats = yield* floatsOf(node, inputs, allocate);
-    if (floats !== null) return floats;
-  }
   const parts = partsOf(inputs);
   if (parts.length === 1) return yield* evaluatePart(node, inputs, allocate);
   const columns: Column[] = [];
@@ -101,7 +97,7 @@ function* run(node: Bound, inputs: Inputs, allocate?: AllocateResult): Steps<Ope
       return leaf(node, inputs);
     case "call": {
       if (node.floats !== undefined) {
-        const floats = yield* floatsOf(node, inputs);
+        const floats = yield* floatsOf(node, inputs, allocate);
         if (floats !== null) return { column: floats, step: 1 };
       }
       if (node.takesFirst === true && node.operands.slice(1).some(isComputed)) {

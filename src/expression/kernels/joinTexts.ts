@@ -10,9 +10,9 @@ import type { TextLane } from "./textRows.js";
 const JOINED_BYTES = 2 ** 22;
 /** Rows that are joined in one step. */
 const JOINED_ROWS = 2 ** 13;
-/** Bytes that are copied at a time. What lies behind a text is copied, too, and overwritten by the next. */
+/** Bytes copied at a time. A copy may run past the end of its text; the next text overwrites that. */
 const WIDE_BYTES = 16;
-/** Texts up to this number of bytes are copied so, which takes less than a view of them. */
+/** Maximum bytes of a text that is copied piece by piece. A view of it would take longer. */
 const SHORT_BYTES = 192;
 
 /**
@@ -62,7 +62,7 @@ class JoinedPart {
   readonly #lane: TextLane;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
-  /** Last position behind which lie enough bytes for a short text and what is copied with it. */
+  /** Last position of a short text that has enough bytes behind it to be copied piece by piece. */
   readonly #lastWide: number;
 
   constructor(lane: TextLane) {

@@ -1,5 +1,6 @@
 /** Collects the columns that a query reads, each once, and says where each one comes from. Pure. */
 
+import { fieldNamed } from "../../arrow/types/fieldNamed.js";
 import { typeInText } from "../../arrow/types/type.js";
 import { TableColumnNotFoundError, UnsupportedError } from "../../errors.js";
 import { AGGREGATES } from "../../expression/parse/aggregateNames.js";
@@ -7,7 +8,6 @@ import type { TypedField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
 import { nearestHint } from "../../nearestName.js";
 import { type FieldChain, type LeafPlan, planLeaves } from "../../rows/leafPlan.js";
-import { fieldNamed } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import type { FoundColumn } from "./foundColumns.js";
 import { SYSTEM_FIELDS, type SystemColumn, systemColumn } from "./systemColumns.js";

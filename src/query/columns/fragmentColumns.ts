@@ -52,7 +52,7 @@ export function openFragment(
     throw new CorruptFileError(file.path, 0, reason);
   };
   const openAt = (path: string) => whenReady(source.openDataFile(path, isScanned, arena), checked);
-  // Files that are in memory open without a promise, because each takes a part of a short query's time.
+  // A file in memory opens without a promise: promises take much of a short query's time.
   const open = (stored: DataFragment["files"][number]) => whenReady(source.resolve(stored), openAt);
   const columnFiles = files.map((stored) => ({
     fieldIds: stored.fields,

@@ -37,8 +37,8 @@ export async function* filteredRows(source: FragmentSource, request: RowsRequest
 }
 
 /**
- * Begins to read the selected rows, as {@link filteredRows}. Rows that were looked up come as promises: a
- * stream of a few would take longer than to read them.
+ * Begins to read the selected rows, as {@link filteredRows}. A few rows that were looked up come as promises,
+ * because a stream would take longer than reading them.
  */
 export async function openFiltered(
   source: FragmentSource,

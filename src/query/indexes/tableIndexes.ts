@@ -183,7 +183,7 @@ function addPaths(
   }
 }
 
-/** Type of an open index as its key in the cache says it. */
+/** Returns the key of an open segment in the cache. */
 const keyIn = (directory: string, kind: string, field: TableField): string =>
   `${directory}|${kind}|${field.id}|${typeText(field)}`;
 

@@ -96,7 +96,7 @@ async function* scannedBatches(
 type ReturnOptions = Pick<QueryPlan, "projection"> &
   Pick<QueryOptions, "batchRows" | "batchBytes" | "memory" | "signal">;
 
-/** Batches of rows. A list is of promises of batches that are read one after the other. */
+/** Batches of rows as a stream, or as a list of promises that are awaited one after the other. */
 export type RowsToReturn = AsyncIterable<BatchRows> | Iterable<Promise<BatchRows>>;
 
 /**

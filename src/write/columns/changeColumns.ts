@@ -127,7 +127,8 @@ function newColumns(
   const rowsOf = async function* (fragment: DataFragment): AsyncGenerator<InputBatch> {
     const memory = written.map(() => new Arena(source.scratch));
     yield* derivedRows(source, fragment, derivationInto(memory));
-    // Who asks for more has used the last batch. If nobody asks, the garbage collector frees the memory.
+    // The writer has used the last batch once it asks for more. If it never asks, the garbage collector frees
+    // the memory.
     for (const arena of memory) arena.release();
   };
   // After renames and casts, the same expression may name other columns.

@@ -17,10 +17,11 @@ import { STRING } from "../../../src/expression/values/types.js";
 import { decodeFsst, decodeFsstSymbols } from "../../../src/file/compression/fsst.js";
 import { encodeFsst } from "../../../src/file/compression/fsstEncoder.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { loadAllDecoders } from "../../../src/file/pages/decoders.js";
 import { encodePages } from "../../../src/file/pages/encodePage.js";
 import { loadAllEncoders } from "../../../src/file/pages/encoders.js";
 
-await loadAllEncoders();
+await Promise.all([loadAllDecoders(), loadAllEncoders()]);
 
 afterEach(() => {
   textKernelUse.isOn = true;
